@@ -1,0 +1,75 @@
+"""What an assessment says."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "fail", "undecided"]
+Grade = Literal["A", "B", "C", "D", "E"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its interval. A bound that the data cannot give is None, never a guess."""
+
+    point: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Latency moved during the run (thirds test).
+
+    Attributes:
+        change_fraction: last third against first third, 0.10 is 10 % slower.
+        at_index: the request where it moved, where that could be found.
+    """
+
+    change_fraction: float
+    at_index: int | None
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How sure a measured latency distribution makes us that a promise is kept.
+
+    Attributes:
+        verdict: what is proved; "pass" and "fail" agree with `share_within` against percentile / 100.
+        grade: A five or more runs, B one to four runs with samples, C histogram, D summary, E predicted.
+        probability: chance that the promise is kept; None where nothing supports one.
+        share_within: share of all requests (failures included) within the limit, 0 .. 1; None without a limit.
+        quantile_ms: the percentile of the successful requests, steady state.
+        mean_ms: the mean, steady state.
+        quantile_untrimmed_ms, mean_untrimmed_ms: the same with the warm-up kept.
+        tau: autocorrelation inflation; n / tau requests are worth as much as independent ones.
+        effective_count: that many independent requests.
+        tau_tolerated: summaries only: the greatest tau at which the verdict would stand.
+        more_needed: further requests that would probably settle the verdict; None where settled or out of reach.
+        more_helps: False where more requests will not settle it soon (the percentile is at the limit).
+        run_count: separate runs.
+        warmup_count: requests cut from the start as warm-up.
+        drift: a drift that was found, else None.
+        outlier_count: requests labelled as outliers (kept in every figure).
+        log_mean_se: standard error of log(mean) within the runs (or between them where larger); None: unknown.
+        notes: what a reader must know, each one clause.
+    """
+
+    verdict: Verdict
+    grade: Grade
+    probability: float | None
+    share_within: Estimate | None
+    quantile_ms: Estimate | None
+    mean_ms: Estimate | None
+    quantile_untrimmed_ms: float | None
+    mean_untrimmed_ms: float | None
+    tau: float | None
+    effective_count: float | None
+    tau_tolerated: float | None
+    more_needed: int | None
+    more_helps: bool
+    run_count: int
+    warmup_count: int
+    drift: Drift | None
+    outlier_count: int
+    log_mean_se: float | None
+    notes: tuple[str, ...]
