@@ -1,10 +1,49 @@
 """What an assessment says."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Verdict = Literal["pass", "fail", "undecided"]
 Grade = Literal["A", "B", "C", "D", "E"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Raw latencies of one benchmark, its runs one after the other.
+
+    Attributes:
+        latency_ms: shape (n,), successful requests in the order measured, finite and > 0.
+        run_ids: one label a request, or None for a single run.
+        error_count: requests that failed; they count as infinitely slow.
+        look: how many times this series has been judged, counting this one.
+    """
+
+    latency_ms: npt.NDArray[np.float64]
+    run_ids: Sequence[object] | npt.NDArray[np.int64] | None = None
+    error_count: int = 0
+    look: int = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All that is known of a latency sample of which only figures were kept. Unknown is None, never 0.
+
+    Attributes:
+        percentiles_ms: percentile (0 .. 100) -> latency.
+        count: successful requests.
+    """
+
+    percentiles_ms: Mapping[float, float] = field(default_factory=dict)
+    mean_ms: float | None = None
+    std_ms: float | None = None
+    min_ms: float | None = None
+    max_ms: float | None = None
+    count: int | None = None
+    error_count: int = 0
 
 
 @dataclass(frozen=True)
