@@ -63,7 +63,10 @@ def benchmark_options(command: Command) -> Command:
 def output_option(command: Command) -> Command:
     """Add `--output`, which `output.write` takes."""
     return click.option(
-        "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: stdout]"
+        "--output",
+        "-o",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="File to write.  [default: stdout]",
     )(command)
 
 
@@ -81,17 +84,18 @@ def rates(pairs: Sequence[str]) -> dict[str, float]:
         except ValueError:
             value = 0.0
         if not (currency.isalpha() and len(currency) == 3 and 0 < value < float("inf")):
-            raise InputError(f'--rate "{pair}" is not a currency and what one unit is worth in USD, like CNY=0.14')
+            raise InputError(
+                f'--rate "{pair}" is not a currency and what one unit is worth in USD, like CNY=0.14'
+            )
         read[currency.upper()] = value
     return read
 
 
 def catalogue(prices: Path | None, rate: Sequence[str] = ()) -> "Catalogue":
-    """Load the prices that the flags ask for, else the last good refreshed ones, else the packaged ones."""
+    """Load the prices that the flags ask for."""
     from advisor.prices import load
-    from advisor.prices.store import refreshed
 
-    return load(prices if prices is not None else refreshed(), rates=rates(rate))
+    return load(prices, rates=rates(rate))
 
 
 def measured(
@@ -105,7 +109,11 @@ def measured(
 
     if not benchmarks:
         return formats.packaged()
-    types = {*known.instances["instance_type"], *known.prices["instance_type"], *known.accelerators["accelerator_type"]}
+    types = {
+        *known.instances["instance_type"],
+        *known.prices["instance_type"],
+        *known.accelerators["accelerator_type"],
+    }
     own = formats.read(benchmarks, known_types=types, max_expanded_bytes=expanded_bytes(max_expanded_size))
     return formats.combine(own, formats.packaged()) if with_published else own
 

@@ -13,6 +13,7 @@ import pandas as pd
 from advisor.advice import Advice, Choice, Switch
 from advisor.evidence import Estimate
 from advisor.tables import HOURS_PER_MONTH
+from advisor.wording import purchase_name
 
 Per = Literal["1k", "100k", "1M"]
 PER: Final[Mapping[Per, int]] = {"1k": 1_000, "100k": 100_000, "1M": 1_000_000}
@@ -21,6 +22,9 @@ PER: Final[Mapping[Per, int]] = {"1k": 1_000, "100k": 100_000, "1M": 1_000_000}
 Row = Mapping[Any, Any]
 Cell = tuple[str, ...]
 """The lines of one cell: the figure, then what belongs to it (an interval)."""
+
+words: Final = purchase_name
+"""Write a code name as words: on_demand -> on demand."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +125,6 @@ def share(fraction: float, least: bool) -> str:
     scaled = 1000 * fraction
     tenths = math.floor(scaled + 1e-9) if least else math.ceil(scaled - 1e-9)
     return f"{tenths / 10:g} %"
-
-
-def words(name: str) -> str:
-    """Write a code name as words: on_demand -> on demand."""
-    return name.replace("_", " ")
 
 
 def percentile_name(percentile: float) -> str:

@@ -1,0 +1,60 @@
+"""`advisor schema`: what the tables, the question and the answer are made of."""
+
+import json
+from typing import Final
+
+import click
+
+from advisor.reports.schema import NAMES, columns, json_schema, meaning
+
+_GAP: Final = "  "
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  advisor schema
+  advisor schema prices
+  advisor schema answer --format json > answer.schema.json
+"""
+)
+@click.argument("name", type=click.Choice(NAMES), required=False)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("table", "json")),
+    help="A table to read, or a JSON schema (draft 2020-12).  [default: table; json for `answer`]",
+)
+def schema(name: str | None, format_name: str | None) -> int:
+    """Describe a table, the question or the answer: columns, units, bounds.
+
+    Without a name it lists what can be described.
+    """
+    if name is None:
+        rows = [{"name": each, "meaning": meaning(each)} for each in NAMES]
+        click.echo(
+            _as_json({each: json_schema(each) for each in NAMES})
+            if format_name == "json"
+            else _as_table(rows)
+        )
+    elif format_name == "json" or name == "answer":
+        if format_name == "table":
+            raise click.UsageError(
+                "the answer is nested and has no table: leave --format out, or see `advisor schema ranked`"
+            )
+        click.echo(_as_json(json_schema(name)))
+    else:
+        click.echo(f"{name}: {meaning(name)}\n\n{_as_table(columns(name))}")
+    return 0
+
+
+def _as_json(described: object) -> str:
+    return json.dumps(described, indent=2, ensure_ascii=False)
+
+
+def _as_table(rows: list[dict[str, str]]) -> str:
+    widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
+    lines = [{key: key for key in widths}, *rows]
+    return "\n".join(
+        _GAP.join(line[key].ljust(width) for key, width in widths.items()).rstrip() for line in lines
+    )
