@@ -1,5 +1,22 @@
 """How sure the measured latencies make us: intervals, verdicts, warm-up and drift."""
 
+from advisor.evidence.assess import assess, assess_many
+from advisor.evidence.histograms import assess_histogram
+from advisor.evidence.summaries import assess_summary, quantile_bracket, share_bracket
 from advisor.evidence.types import Assessment, Drift, Estimate, Grade, Series, Summary, Verdict
 
-__all__ = ["Assessment", "Drift", "Estimate", "Grade", "Series", "Summary", "Verdict"]
+__all__ = [
+    "Assessment",
+    "Drift",
+    "Estimate",
+    "Grade",
+    "Series",
+    "Summary",
+    "Verdict",
+    "assess",
+    "assess_histogram",
+    "assess_many",
+    "assess_summary",
+    "quantile_bracket",
+    "share_bracket",
+]
