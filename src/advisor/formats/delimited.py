@@ -1,0 +1,326 @@
+"""CSV: text separated by commas, semicolons or tabs."""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from advisor.errors import InputError
+from advisor.formats import cells, columns
+from advisor.formats.cells import Numbers
+from advisor.formats.rows import CODED, VARYING, Block, Coded, Misplaced, Rows, Runs, Table, read_table
+from advisor.formats.source import Source
+from advisor.text import printable
+
+BLOCK_ROWS: Final = 50_000
+LONGEST_LINE: Final = 2**20
+_SEPARATORS: Final = (",", ";", "\t")
+_COMMENT: Final = re.compile(r'\s*"?\s*#')
+_VERSION: Final = re.compile(r'\s*"?\s*#\s*advisor_result\s+(\d+)')
+_SEPARATOR_LINE: Final = re.compile(r"sep=(.)\s*")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_FAST_BLOCK_BYTES: Final = 4 * 2**20
+
+
+def recognises(head: bytes, name: str) -> bool:  # noqa: ARG001
+    """Tell whether this is text that no other format claims."""
+    return True
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a file is laid out: lines before the data, separator, header, encoding."""
+
+    skipped_lines: int
+    separator: str
+    names: list[str]
+    encoding: str
+
+
+def read(source: Source, known_types: Collection[str] | None = None) -> Rows:
+    """Read a CSV file of raw samples or summaries.
+
+    Raises:
+        InputError: what cannot be read, with file and line.
+    """
+    with source.open() as stream:
+        layout = _layout(source, stream)
+    if layout.encoding == "utf-8-sig" and "" not in layout.names and "latency_" in " ".join(layout.names):
+        rows = _fast(source, layout, known_types)
+        if rows is not None:
+            return rows
+    blocks = _blocks(source, layout)
+    return read_table(Table(source.name, blocks, "line", Numbers(layout.separator)), known_types)
+
+
+def lines(source: Source, stream: BinaryIO, encoding: str = "utf-8-sig") -> Iterator[str]:
+    """Yield the lines of a text file with their ends.
+
+    Raises:
+        InputError: not text in this encoding, or a line of over a MiB.
+    """
+    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    number = 0
+    try:
+        while line := text.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE:
+                raise InputError(
+                    f"{source.name} line {number}: is longer than a MiB: this is no table of text"
+                )
+            yield line
+    except UnicodeDecodeError as error:
+        raise _undecodable(source, encoding) from error
+    finally:
+        text.detach()
+
+
+def encoding_of(first: bytes) -> str:
+    """Return the encoding by the byte order mark; UTF-8 where there is none."""
+    return "utf-16" if first.startswith(_UTF16) else "utf-8-sig"
+
+
+def _undecodable(source: Source, encoding: str) -> InputError:
+    if encoding == "utf-16":
+        return InputError(f"{source.name}: is not valid UTF-16: save it as UTF-8")
+    offset = 0
+    with source.open() as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                at = offset + error.start
+                return InputError(
+                    f"{source.name} line {number}: byte {at} (0x{line[error.start]:02x}) is not UTF-8 text: "
+                    "save the file as UTF-8"
+                )
+            offset += len(line)
+    return InputError(f"{source.name}: is not UTF-8 text: save the file as UTF-8")
+
+
+def _layout(source: Source, stream: BinaryIO) -> _Layout:
+    first = stream.read(4)
+    encoding = encoding_of(first)
+    if not first:
+        raise InputError(f"{source.name}: is empty")
+    skipped, forced = 0, ""
+    with source.open() as again:
+        for line in lines(source, again, encoding):
+            if "\x00" in line:
+                raise InputError(f"{source.name}: is no text file (it holds zero bytes)")
+            version = _VERSION.match(line)
+            if version and int(version[1]) > columns.VERSION:
+                raise InputError(
+                    f"{source.name}: is of version {version[1]}, this advisor reads {columns.VERSION}"
+                )
+            separator = _SEPARATOR_LINE.fullmatch(line)
+            if separator:
+                forced = separator[1]
+            if separator or _COMMENT.match(line) or not line.strip():
+                skipped += 1
+                continue
+            chosen, names = _header(line, forced)
+            return _Layout(skipped + 1, chosen, names, encoding)
+    raise InputError(f"{source.name}: has no header")
+
+
+def _header(line: str, forced: str) -> tuple[str, list[str]]:
+    """Return the separator under which most of the header is known, and the names."""
+    best: tuple[int, str, list[str]] = (-1, ",", [])
+    for separator in (forced,) if forced else _SEPARATORS:
+        try:
+            names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+        except (csv.Error, StopIteration):
+            continue
+        known = sum(_known(name) for name in names)
+        if known > best[0]:
+            best = (known, separator, names)
+    return best[1], best[2]
+
+
+def _known(name: str) -> bool:
+    try:
+        columns.find(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _blocks(source: Source, layout: _Layout) -> Iterator[Block]:
+    """Yield the rows, each field as text; the number of a row is its first line."""
+    with source.open() as stream:
+        text = lines(source, stream, layout.encoding)
+        for _ in range(layout.skipped_lines):
+            next(text)
+        reader = csv.reader(text, delimiter=layout.separator, strict=True)
+        width = len(layout.names)
+        rows: list[list[str]] = []
+        numbers: list[int] = []
+        start = layout.skipped_lines + 1
+        try:
+            for row in reader:
+                number, start = start, layout.skipped_lines + reader.line_num + 1
+                if not any(row):
+                    continue
+                if len(row) != width:
+                    few = "is it cut off?" if len(row) < width else "is a field with a separator not quoted?"
+                    raise InputError(
+                        f"{source.name} line {number}: has {len(row)} fields, the header has {width}: {few}"
+                    )
+                rows.append(row)
+                numbers.append(number)
+                if len(rows) == BLOCK_ROWS:
+                    yield _block(source, layout, rows, numbers)
+                    rows, numbers = [], []
+        except csv.Error as error:
+            raise InputError(
+                f"{source.name} line {start}: {error}: is a quote missing, or the file cut off?"
+            ) from None
+        if rows:
+            yield _block(source, layout, rows, numbers)
+
+
+def _block(source: Source, layout: _Layout, rows: list[list[str]], numbers: list[int]) -> Block:
+    by_name = {}
+    for at, name in enumerate(layout.names):
+        column = [row[at] for row in rows]
+        if name == "":
+            for cell, number in zip(column, numbers, strict=True):
+                if cell.strip():
+                    raise InputError(
+                        f'{source.name} line {number}: "{printable(cell)}" stands in a column without a name'
+                    )
+            continue
+        by_name[name, at] = [cells.unescape(cell) for cell in column]
+    return Block([name for name, _ in by_name], list(by_name.values()), numbers)
+
+
+def _fast(source: Source, layout: _Layout, known_types: Collection[str] | None) -> Rows | None:
+    """Read raw samples by column; None where anything is not plain, so that the careful reader has the word."""
+    try:
+        header = columns.header(layout.names, known_types)
+        if not columns.is_raw({column.name for column in header}):
+            return None
+    except ValueError:
+        return None
+    marks = (".", ",") if layout.separator == ";" else (".",)
+    return next((rows for mark in marks if (rows := _stream(source, layout, header, mark)) is not None), None)
+
+
+def _stream(source: Source, layout: _Layout, header: list[columns.Column], mark: str) -> Rows | None:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    by_name = {column.name: (column, name) for column, name in zip(header, layout.names, strict=True)}
+    words = pa.dictionary(pa.int32(), pa.string())
+    types = {name: words for target, (_, name) in by_name.items() if target in CODED or target == "error"}
+    types |= {
+        name: pa.float64() for target, (_, name) in by_name.items() if target in ("latency_ms", *VARYING)
+    }
+    if "started_at" in by_name and "measured_on" not in by_name:
+        types[by_name["started_at"][1]] = pa.string()
+    runs = Runs()
+    try:
+        with (
+            source.open() as stream,
+            arrow_csv.open_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    block_size=_FAST_BLOCK_BYTES, skip_rows=layout.skipped_lines, column_names=layout.names
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=layout.separator),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    include_columns=list(types),
+                    null_values=[""],
+                    strings_can_be_null=False,
+                    decimal_point=mark,
+                ),
+            ) as reader,
+        ):
+            for batch in reader:
+                _take(runs, batch, by_name)
+    except (pa.ArrowException, Misplaced, ValueError):
+        return None
+    return runs.rows(source.name, "line") if runs.request_count else None
+
+
+def _take(runs: Runs, batch: Any, by_name: dict[str, tuple[columns.Column, str]]) -> None:
+    """Take in one Arrow batch.
+
+    Raises:
+        ValueError: a cell that the careful reader must look at.
+    """
+    numbers = Numbers(";")
+    coded, varying, failed = {}, {}, None
+    for target, (column, name) in by_name.items():
+        if target in CODED:
+            coded[target] = _coded(batch.column(name), column, numbers)
+        elif target in VARYING:
+            varying[target] = batch.column(name).to_numpy(zero_copy_only=False)
+            given = varying[target][~np.isnan(varying[target])]
+            if len(given):
+                column.checked(float(given.min()), given.min())
+                column.checked(float(given.max()), given.max())
+    if "error" in by_name:
+        found = batch.column(by_name["error"][1])
+        lost = np.array(
+            [str(word).strip().lower() not in cells.SUCCESS for word in found.dictionary.to_pylist()]
+        )
+        if lost.any():
+            failed = lost[found.indices.to_numpy()]
+    column, name = by_name["latency_ms"]
+    latency = batch.column(name).to_numpy(zero_copy_only=False)
+    if column.factor != 1:
+        latency = latency * column.factor
+    kept = latency if failed is None else latency[~failed]
+    if len(kept):
+        low, high = float(kept.min()), float(kept.max())
+        if not (low > 0 and high <= columns.LONGEST_MS):
+            raise ValueError("a latency that cannot be")
+    started = batch.column(by_name["started_at"][1]) if _wants_start(by_name) else None
+    starts = None if started is None else _Texts(started)
+    runs.add(coded, latency, failed, varying, starts, _NO_NUMBERS)
+
+
+def _wants_start(by_name: dict[str, tuple[columns.Column, str]]) -> bool:
+    return "started_at" in by_name and "measured_on" not in by_name
+
+
+def _coded(found: Any, column: columns.Column, numbers: Numbers) -> Coded:
+    index: dict[Any, int] = {}
+    codes = np.array(
+        [
+            index.setdefault(column.value(cells.unescape(word), numbers), len(index))
+            for word in found.dictionary.to_pylist()
+        ],
+        dtype=np.int64,
+    )
+    if len(index) == 1:
+        return Coded(_NO_CODES, list(index))
+    return Coded(codes[found.indices.to_numpy()], list(index))
+
+
+class _Texts:
+    """The texts of an Arrow column by position."""
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+
+    def __getitem__(self, position: int) -> str:
+        return str(self._column[position].as_py())
+
+
+class _Zeros:
+    """Row numbers that the fast reader does not know."""
+
+    def __getitem__(self, position: int) -> int:
+        return 0
+
+
+_NO_CODES: Final = np.empty(0, dtype=np.int64)
+_NO_NUMBERS: Any = _Zeros()
