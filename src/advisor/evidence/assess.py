@@ -239,7 +239,9 @@ def _conclude(
     at_quantile = effective_count(runs.owner, runs.size, runs.below, runs.below_tau, level)
     lower, upper = quantile_ranks(promise.share, size.astype(np.int64), at_quantile, level)
 
-    mean, error, freedom = mean_errors(runs.owner, runs.size, runs.mean, runs.variance, runs.mean_tau, level)
+    mean, error, freedom = mean_errors(
+        runs.owner, runs.size, mean=runs.mean, variance=runs.variance, tau=runs.mean_tau, level=level
+    )
     half = t_quantile(freedom, level) * error
     if promise.limit_ms is None:
         worth = at_quantile

@@ -43,7 +43,7 @@ def autocovariances(rows: npt.NDArray[Any], lags: int) -> FloatArray:
             for lag in range(min(lags + 1, piece.shape[1])):
                 width = min(columns, piece.shape[1] - lag)
                 products[block, lag] += np.einsum("ij,ij->i", piece[:, :width], piece[:, lag : lag + width])
-    return products / n
+    return np.asarray(products / n)
 
 
 def inflation(rows: npt.NDArray[Any]) -> FloatArray:

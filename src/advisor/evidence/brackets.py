@@ -5,7 +5,7 @@ import numpy as np
 from advisor.errors import InputError
 from advisor.evidence.intervals import probability_above, share_limits
 from advisor.evidence.promise import Promise, more_needed
-from advisor.evidence.types import Assessment, Estimate, Grade
+from advisor.evidence.types import Assessment, Estimate, Grade, Verdict
 
 _GRADE_NOTES = {
     "C": "a histogram: the order of the requests is lost, so they are taken as independent",
@@ -46,32 +46,31 @@ def assess_bracket(
     if count == 0 and error_count == 0:
         raise InputError("there is no request at all, neither successful nor failed")
     notes = [_GRADE_NOTES[grade]]
+    verdict: Verdict = "undecided"
     share: Estimate | None = None
     probability = tolerated = further = None
-    if promise.limit_ms is None:
-        pass
-    elif count is None:
+    one_sided = False
+    if promise.limit_ms is not None and count is None:
         notes.append("how many requests were measured is not known, so nothing is proved")
-    else:
+    elif promise.limit_ms is not None and count is not None:
         requests = count + error_count
         least, most = (end * count / requests for end in bracket)
-        share = Estimate(least, *_limits(least, most, requests, level))
-        if least >= promise.share or most < promise.share:  # the sample itself is on one side
+        low, high = _limits(least, most, requests, level)
+        share = Estimate(least, low, high)
+        verdict = promise.verdict(low, high)
+        one_sided = least >= promise.share or most < promise.share
+        if one_sided:
             nearer = least if least >= promise.share else most
             probability = _probability(nearer, requests, promise)
-            tolerated = _tolerated(promise, share, least, most, requests, level)
             further = _more_needed(promise, nearer, requests, look)
         else:
             notes.append(
                 f"between {least:.1%} and {most:.1%} of the requests were within the limit: too coarse to decide, "
                 "keep every latency"
             )
-    verdict = (
-        "undecided"
-        if share is None
-        else promise.verdict(share.low or 0.0, 1.0 if share.high is None else share.high)
-    )
-    open_ = verdict == "undecided" and probability is not None
+        if verdict != "undecided":
+            tolerated = _tolerated(promise, verdict, (least, most), requests, level)
+    open_ = verdict == "undecided" and one_sided
     return Assessment(
         verdict=verdict,
         grade=grade,
@@ -111,16 +110,13 @@ def _more_needed(promise: Promise, share: float, requests: int, look: int) -> in
 
 
 def _tolerated(
-    promise: Promise, share: Estimate, least: float, most: float, requests: int, level: float
-) -> float | None:
-    """Return the greatest tau (at least 1) at which the verdict would still stand; None where there is none yet."""
-    wanted = promise.verdict(share.low or 0.0, 1.0 if share.high is None else share.high)
-    if wanted == "undecided":
-        return None
+    promise: Promise, wanted: Verdict, ends: tuple[float, float], requests: int, level: float
+) -> float:
+    """Return the greatest tau (at least 1) at which the verdict would still stand."""
     stands, falls = 1.0, float(requests) * 1e3
     for _ in range(60):
         middle = (stands * falls) ** 0.5
-        if promise.verdict(*_limits(least, most, requests / middle, level)) == wanted:
+        if promise.verdict(*_limits(*ends, requests / middle, level)) == wanted:
             stands = middle
         else:
             falls = middle

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from advisor.errors import QuestionError
 from advisor.evidence.intervals import EQUAL, side_level
-from advisor.evidence.needed import needed_count
+from advisor.evidence.needed import least_count, needed_count
 from advisor.evidence.types import Verdict
 
 FloatArray = npt.NDArray[np.float64]
 
 _REACH = 20
-"""More than so many times the requests there are is not "soon"."""
+"""More than so many times the requests there are is not "soon", unless no sample could prove anything with fewer."""
 
 
 @dataclass(frozen=True)
@@ -82,5 +82,5 @@ def more_needed(
     above = share > promise.share
     rate = np.where(above, 1 - share, share)
     allowed = np.where(above, 1 - promise.share, promise.share)
-    total = np.ceil(tau * needed_count(rate, allowed, level, (_REACH + 1) * count))
-    return np.where(total - size <= _REACH * size, np.maximum(total - size, 1), np.inf)
+    reach = np.maximum((_REACH + 1) * count, least_count(allowed, np.zeros(rate.shape), level))
+    return np.maximum(np.ceil(tau * needed_count(rate, allowed, level, reach)) - size, 1)
