@@ -93,7 +93,7 @@ SAGEMAKER: Final = Rule(
     "AmazonSageMaker",
     (
         _condition("productFamily", "ML Instance", "not sold as an instance"),
-        _condition("usagetype", r"(?:[A-Z0-9]+-)?Host:ml\..+", "not sold for real-time endpoints"),
+        _condition("usagetype", r"(?:[A-Z0-9]+-)?Host:ml\.(?!eia).+", "not sold for real-time endpoints"),
     ),
     "usagetype",
     re.compile(r".*:(ml\.[a-z0-9-]+\.[a-z0-9-]+)"),
