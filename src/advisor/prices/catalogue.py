@@ -15,7 +15,7 @@ from advisor.data import committed
 from advisor.errors import PricesError
 from advisor.prices import snapshot
 from advisor.prices.rows import read_rows
-from advisor.tables import PRICE_KEY, Catalogue, Instances, Prices, Sources
+from advisor.tables import PRICE_KEY, Accelerators, Catalogue, Instances, Locations, Prices, Sources
 from advisor.text import closest
 
 PRICES_VARIABLE: Final = "ADVISOR_PRICES"
@@ -80,10 +80,8 @@ def _with_own(base: Catalogue, path: Path) -> Catalogue:
     base = replace(
         base,
         instances=_replaced(base.instances, given.instances, Instances, "instance_type"),
-        accelerators=_replaced(
-            base.accelerators, given.accelerators, snapshot.Accelerators, "accelerator_type"
-        ),
-        locations=_replaced(base.locations, given.locations, snapshot.Locations, "region"),
+        accelerators=_replaced(base.accelerators, given.accelerators, Accelerators, "accelerator_type"),
+        locations=_replaced(base.locations, given.locations, Locations, "region"),
         sources=_replaced(base.sources, given.sources, Sources, "source"),
     )
     described = {*given.instances["instance_type"], *given.accelerators["accelerator_type"]}
@@ -122,15 +120,15 @@ def overlay(
     known = {*instances["instance_type"], *accelerators["accelerator_type"]}
     new = own[~own["instance_type"].isin(known)].drop_duplicates("instance_type", keep="last")
     notes = own["instance_type"].isin(retired).map({True: OWN_RETIRED_NOTE, False: OWN_NOTE})
-    own = own.assign(note=own["note"].where(own["note"] != "", notes))
-    rows = pd.concat([base.prices[~hidden].assign(_own=False), own.assign(_own=True)], ignore_index=True)
-    rows = snapshot.sort_prices(rows)
+    noted = own.assign(note=own["note"].where(own["note"] != "", notes), _own=True)
+    both = pd.concat([base.prices[~hidden].assign(_own=False), noted], ignore_index=True)
+    rows = snapshot.sort_prices(both)
     return replace(
         base,
         instances=_replaced(
             instances, _hardware_of_new_types(new, base.instances), Instances, "instance_type"
         ),
-        accelerators=snapshot.checked(accelerators, snapshot.Accelerators, origin),
+        accelerators=snapshot.checked(accelerators, Accelerators, origin),
         prices=snapshot.checked(rows.drop(columns="_own"), Prices, origin),
         sources=_replaced(base.sources, _sources_of(own, base.sources, origin), Sources, "source"),
         origin=(origin, *base.origin),
@@ -150,9 +148,8 @@ def _hardware_of_new_types(new: pd.DataFrame, instances: pd.DataFrame) -> pd.Dat
         )
         .assign(instance_type=new["instance_type"].to_numpy())
     )
-    texts = rows.select_dtypes("str").columns
-    rows[texts] = rows[texts].fillna("")
-    return rows
+    texts: list[str] = list(rows.select_dtypes("str").columns)
+    return rows.assign(**{name: rows[name].fillna("") for name in texts})
 
 
 def _sources_of(own: pd.DataFrame, sources: pd.DataFrame, origin: str) -> pd.DataFrame:
@@ -182,12 +179,14 @@ def _with_rates(catalogue: Catalogue, rates: Mapping[str, float]) -> Catalogue:
     for currency, rate in rates.items():
         if not (math.isfinite(rate) and rate > 0):
             raise PricesError(f"the rate of {currency} must be a positive number of US dollars, not {rate}")
+    if not rates:
+        return catalogue
     prices = catalogue.prices
-    factor = prices["currency"].map({**rates, "USD": math.nan}).astype("float64")
+    factor = prices["currency"].map(dict(rates)).astype("float64")
     usd = prices["price_usd_per_hour"].fillna(prices["price_local_per_hour"] * factor)
-    return replace(catalogue, prices=snapshot.checked(prices.assign(price_usd_per_hour=usd), Prices, "prices")) if (
-        rates
-    ) else catalogue  # fmt: skip
+    return replace(
+        catalogue, prices=snapshot.checked(prices.assign(price_usd_per_hour=usd), Prices, "prices")
+    )
 
 
 def _refuse_duplicates(prices: pd.DataFrame, path: Path) -> None:

@@ -37,7 +37,6 @@ PRICE_DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
 """What a price file leaves out when all of its rows have it."""
 
 Model = TypeVar("Model", bound=pa.DataFrameModel)
-_NUMBERS: Final = {"float64": "float64", "Int64": "Int64"}
 
 
 def is_snapshot(folder: Path) -> bool:
@@ -159,11 +158,11 @@ def _optional(path: Path, model: type[Model]) -> DataFrame[Model]:
 def _table(path: Path, model: type[pa.DataFrameModel], defaults: Mapping[str, str]) -> pd.DataFrame:
     """Read one CSV with the model's column types; columns that are left out get their default."""
     types = {name: str(column.dtype) for name, column in model.to_schema().columns.items()}
-    numbers = {name: _NUMBERS[kind] for name, kind in types.items() if kind in _NUMBERS}
+    numbers = {name for name, kind in types.items() if kind in {"float64", "Int64"}}
     try:
         frame = pd.read_csv(
             path,
-            dtype={name: numbers.get(name, "str") for name in types},
+            dtype={name: kind if name in numbers else "str" for name, kind in types.items()},
             keep_default_na=False,
             na_values={name: [""] for name in numbers},
             float_precision="round_trip",
@@ -174,10 +173,10 @@ def _table(path: Path, model: type[pa.DataFrameModel], defaults: Mapping[str, st
     for name in frame.columns:
         if name not in types:
             raise PricesError(f"{path}: unknown column {name}{closest(str(name), types)}")
-    for name in types:
+    for name, kind in types.items():
         if name not in frame.columns:
-            default = float("nan") if name in numbers else defaults.get(name, "")
-            frame[name] = pd.Series(default, index=frame.index).astype(numbers.get(name, "str"))
+            absent = [float("nan") if name in numbers else defaults.get(name, "")] * len(frame)
+            frame[name] = pd.Series(absent, index=frame.index, dtype=kind if name in numbers else "str")
     return frame
 
 
