@@ -74,6 +74,14 @@ SOURCES = {
         "2020-05-04",
         "Apache-2.0",
     ),
+    "ei-docs": (
+        (
+            "AWS EC2 User Guide (eia1) and SageMaker Developer Guide (eia2), pages on Elastic Inference: memory and TFLOPS; "
+            "the memory is read as GiB; the pages state no date"
+        ),
+        "",
+        "AWS documentation",
+    ),
     "ei-end-of-life": (
         (
             "Elastic Inference: closed to new customers on 2023-04-15 (AWS notice of 2023-02-15); 'no longer available' in botocore "
@@ -240,8 +248,8 @@ def _accelerators(facts: pd.DataFrame) -> pd.DataFrame:
             "availability": "closed",
             "availability_as_of": SOURCES["ei-end-of-life"][1],
             "availability_source": "ei-end-of-life",
-            "as_of": facts["as_of"],
-            "source": _mapped(facts["source"], SOURCE_IDS),
+            "as_of": SOURCES["ei-docs"][1],
+            "source": "ei-docs",
         }
     )
 
