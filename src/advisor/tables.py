@@ -21,6 +21,16 @@ Kind = Literal["cpu", "graviton", "gpu", "inferentia", "trainium", "attached", "
 """What serves: an x86 CPU, an Arm CPU, an NVIDIA or AMD GPU, a Neuron device, an attached accelerator, else."""
 KINDS: Final = get_args(Kind)
 
+
+def kind_of(accelerator_kind: str, cpu_arch: str) -> Kind:
+    """Return what serves on an instance type without attached accelerators, from the two columns of `Instances`."""
+    if accelerator_kind != "none":
+        built_in: dict[str, Kind] = {"gpu": "gpu", "inferentia": "inferentia", "trainium": "trainium"}
+        return built_in.get(accelerator_kind, "other")
+    by_arch: dict[str, Kind] = {"arm64": "graviton", "x86_64": "cpu"}
+    return by_arch.get(cpu_arch.removesuffix("_mac"), "other")
+
+
 Availability = Literal["sold", "closed", "unknown"]
 
 Measured = Literal["meets", "misses", "unknown"]
