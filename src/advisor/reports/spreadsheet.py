@@ -94,16 +94,16 @@ def _formats(book: Workbook) -> _Formats:
     return _Formats(
         heading=made(bold=True, text_wrap=True, bg_color="#DDE6F0", bottom=1, valign="vcenter"),
         title=made(bold=True, font_size=13, text_wrap=True),
-        wrapped=made(text_wrap=True, indent=1),
+        wrapped=made(text_wrap=True, indent=1, align="left"),
         entry=made(num_format="0.0000######", **entry),
         entry_count=made(num_format="#,##0", **entry),
         money=made(num_format="#,##0.000##"),
         dollars=made(num_format="#,##0.00"),
         price=made(num_format="0.0000"),
         milliseconds=made(num_format="#,##0.00"),
-        share=made(num_format="0.0%"),
+        share=made(num_format="0.00%"),
         count=made(num_format="#,##0"),
-        text=made(indent=1),
+        text=made(indent=1, align="left"),
         faint=made(font_color="#808080"),
     )
 
@@ -312,7 +312,18 @@ def _ranking_columns(style: _Formats, advice: Advice, rows: Sequence[Row]) -> Ma
             today.metric,
             style.faint,
             9,
-            lambda n: f'=IF({cell(objective, n)}="",1E+99,{cell(objective, n)})',
+            None
+            if objective == "latency"
+            else lambda n: f'=IF({cell(objective, n)}="",{_UNKNOWN:G},{cell(objective, n)})',
+        ),
+        "tie": _Column(
+            "decides ties",
+            today.tie,
+            style.faint,
+            9,
+            (lambda n: f'=IF({cell("cost", n)}="",{_UNKNOWN:G},{cell("cost", n)})')
+            if objective == "latency"
+            else None,
         ),
         "order": _Column(
             "order before ties",
@@ -352,9 +363,12 @@ _LAYOUT: Final = (
 )  # fmt: skip
 _RANKED_BY: Final = ("suspect", "leader", "tie", "order")
 """What the rank goes by, the first first; the last is different in every row."""
-_OBJECTIVES: Final = {"cost": "cost", "served-cost": "served", "latency": "tie"}
+_OBJECTIVES: Final = {"cost": "cost", "served-cost": "served", "latency": "latency"}
+"""Objective of the question -> what the column "what is ranked" holds."""
 _UNKNOWN: Final = 1e99
 """Stands for an unknown figure in a formula that has to sort: it comes last."""
+_BOUND_ONLY: Final = 1e9
+"""Added to a bound in ms, so that it comes after every known latency."""
 _PRINTED_TO: Final = _LAYOUT.index("best")
 _BEHIND_FROM: Final = _LAYOUT.index("suspect")
 """From here on the columns only serve the rank: folded away, to be opened by who wants to see how it comes about."""
@@ -392,51 +406,54 @@ def _facts(style: _Formats, advice: Advice, rows: Sequence[Row]) -> dict[str, _C
         "software": taken("software", "software", style.text, 24),
         "note": taken("note", "note", style.text, 50),
         "suspect": _Column("suspect figures come last", [int(row["quality"] == "suspect") for row in rows], style.faint, 9),
-        "tie": _Column("decides ties (ms)", [_tie(row) for row in rows], style.faint, 9),
     }  # fmt: skip
 
 
 def _group_formula(line: int, smallest: str, group: str, objective: str) -> str:
     """The leader of the tie group of the row that is `line - 1`th by metric; costs tie by the cent and 1 %."""
-    if line == 2 or objective == "tie":
+    if line == 2 or objective == "latency":
         return f"={smallest}"
     above = f"${group}{line - 1}"
     return f"=IF(AND(ROUND({smallest},2)=ROUND({above},2),{smallest}<=1.01*{above}),{above},{smallest})"
 
 
 class _Today:
-    """Today's values of the columns behind the rank: what is ranked, its order, the groups of ties."""
+    """Today's values of the columns behind the rank: what is ranked, what decides ties, the order, the groups of ties."""
 
     def __init__(self, rows: Sequence[Row], objective: str) -> None:
-        name = {
-            "cost": "cost_usd_per_100k",
-            "served": "cost_usd_per_100k_served",
-            "tie": "latency_percentile_ms",
-        }[objective]
-        self.metric: list[Value] = [row[name] if known(row[name]) else _UNKNOWN for row in rows]
-        ordered = sorted(range(len(rows)), key=lambda place: (self.metric[place], place))
-        self.order: list[Value] = [0] * len(rows)
+        cost = "cost_usd_per_100k_served" if objective == "served" else "cost_usd_per_100k"
+        costs = [float(row[cost]) if known(row[cost]) else _UNKNOWN for row in rows]
+        by_cost = objective != "latency"
+        metric = costs if by_cost else [_latency(row) for row in rows]
+        ordered = sorted(range(len(rows)), key=lambda place: (metric[place], place))
+        order = [0] * len(rows)
         groups: list[float] = []
         for position, place in enumerate(ordered):
-            self.order[place] = position + 1
-            mine = float(self.metric[place] or 0)
-            tied = (
-                bool(groups)
-                and objective != "tie"
-                and _cent(mine) == _cent(groups[-1])
-                and mine <= 1.01 * groups[-1]
-            )
+            order[place] = position + 1
+            mine = metric[place]
+            tied = by_cost and bool(groups) and _cent(mine) == _cent(groups[-1]) and mine <= 1.01 * groups[-1]
             groups.append(groups[-1] if tied else mine)
+        self.metric: list[Value] = list(metric)
+        self.tie: list[Value] = [_percentile(row) for row in rows] if by_cost else list(costs)
+        self.order: list[Value] = list(order)
         self.group: list[Value] = list(groups)
-        self.leader: list[Value] = [groups[int(position or 0) - 1] for position in self.order]
+        self.leader: list[Value] = [groups[position - 1] for position in order]
 
 
 def _cent(cost: float) -> float:
     return math.floor(100 * cost + 0.5)
 
 
-def _tie(row: Row) -> float:
+def _percentile(row: Row) -> float:
     return float(row["latency_percentile_ms"]) if known(row["latency_percentile_ms"]) else _UNKNOWN
+
+
+def _latency(row: Row) -> float:
+    """The percentile; where it is not known its upper bound, after all that are known."""
+    if known(row["latency_percentile_ms"]):
+        return float(row["latency_percentile_ms"])
+    high = row["latency_percentile_high_ms"]
+    return _BOUND_ONLY + float(high) if known(high) else _UNKNOWN
 
 
 def _or_none(value: Any) -> Value:
