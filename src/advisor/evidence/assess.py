@@ -1,19 +1,21 @@
 """What raw latencies prove: `assess` for one series, `assess_many` for a list of them at once."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from advisor.errors import InputError
-from advisor.evidence.autocorrelation import indicator_inflation, inflation, ranks
+from advisor.evidence.autocorrelation import inflation, ranks, share_inflation
 from advisor.evidence.intervals import (
     linear_quantile,
     probability_above,
     quantile_ranks,
     share_limits,
+    side_level,
     t_quantile,
 )
 from advisor.evidence.promise import Promise, more_needed
@@ -24,8 +26,12 @@ from advisor.evidence.warmup import drifts, warmup_counts
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_Number = TypeVar("_Number", np.float64, np.int32)
+
 _BATCH_ELEMENTS: Final = 1 << 21
 _OUTLIER_FACTOR: Final = 3.0
+_OUTLIER_PART: Final = 0.05
+"""Outliers that hold less of the time than this are counted without a note."""
 
 
 def assess(  # noqa: PLR0917
@@ -120,12 +126,14 @@ def _by_length(rows: Sequence[FloatArray]) -> Iterator[tuple[IntArray, FloatArra
     lengths = np.array([row.size for row in rows], dtype=np.int64)
     for length in np.unique(lengths):
         members = np.flatnonzero(lengths == length)
-        yield (
-            members,
-            rows[int(members[0])][None, :]
-            if members.size == 1
-            else np.stack([rows[m] for m in members.tolist()]),
-        )
+        yield members, _stack(rows, members)
+
+
+def _stack(rows: Sequence[npt.NDArray[_Number]], members: IntArray) -> npt.NDArray[_Number]:
+    """Put rows of one length under each other; a single long row is not copied."""
+    return (
+        rows[int(members[0])][None, :] if members.size == 1 else np.stack([rows[m] for m in members.tolist()])
+    )
 
 
 @dataclass(frozen=True)
@@ -174,33 +182,35 @@ def _measure(
     drift: list[Drift | None] | None,
 ) -> tuple[_Runs, list[FloatArray]]:
     """Return the figures of each run, and the sorted latencies of each series; fill in the drifts where asked."""
-    count = len(rows)
-    mean, variance, mean_tau, rank_tau, within, within_tau, below, below_tau = np.ones((8, count))
-    sorted_rows: list[FloatArray] = [np.empty(0)] * count
+    rank: list[npt.NDArray[np.int32]] = [np.empty(0, dtype=np.int32)] * len(rows)
+    ordered = [np.empty(0)] * len(rows)
     for members, block in _by_length(rows):
-        rank, ordered = ranks(block)
-        rank_tau[members] = inflation(rank)
-        del rank
-        mean[members] = block.mean(axis=1)
-        variance[members] = _variance(block)
-        mean_tau[members] = inflation(block)
-        inside = block <= promise.widest_ms
-        within[members] = inside.sum(axis=1)
-        within_tau[members] = indicator_inflation(inside, rank_tau[members])
-        for member, row in zip(members, ordered, strict=True):
-            sorted_rows[member] = row
-        if drift is not None:
-            for member, one in zip(members, drifts(block, ordered), strict=True):
-                drift[member] = one
+        for member, *ranked in zip(members.tolist(), *ranks(block), strict=True):
+            rank[member], ordered[member] = ranked
     pooled = [np.empty(0)] * series_count
     for position in range(series_count):
-        own = [sorted_rows[run] for run in np.flatnonzero(owner == position)]
+        own = [ordered[run] for run in np.flatnonzero(owner == position).tolist()]
         pooled[position] = own[0] if len(own) == 1 else np.sort(np.concatenate(own)) if own else np.empty(0)
-    thresholds = np.array([p[_rank(p.size, promise.share) - 1] if p.size else np.nan for p in pooled])
+    quantile = np.array([one[_rank(one.size, promise.share) - 1] if one.size else np.nan for one in pooled])
+
+    mean, variance, mean_tau, within, within_tau, below, below_tau = np.ones((7, len(rows)))
     for members, block in _by_length(rows):
-        under = block <= thresholds[owner[members]][:, None]
-        below[members] = under.sum(axis=1)
-        below_tau[members] = indicator_inflation(under, rank_tau[members])
+        inside = block <= promise.widest_ms
+        under = block <= quantile[owner[members]][:, None]
+        of_ranks, of_block, of_inside, of_under = inflation(_stack(rank, members), block, inside, under)
+        mean[members] = block.mean(axis=1)
+        variance[members] = _variance(block)
+        mean_tau[members] = of_block
+        for hits, tau, indicator, own_tau in (
+            (within, within_tau, inside, of_inside),
+            (below, below_tau, under, of_under),
+        ):
+            hits[members] = indicator.sum(axis=1)
+            constant = (hits[members] == 0) | (hits[members] == block.shape[1])
+            tau[members] = share_inflation(own_tau, of_ranks, constant)
+        if drift is not None:
+            for member, one in zip(members.tolist(), drifts(block, _stack(ordered, members)), strict=True):
+                drift[member] = one
     size = np.array([row.size for row in rows], dtype=np.float64)
     return _Runs(owner, size, mean, variance, mean_tau, within, within_tau, below, below_tau), pooled
 
@@ -211,94 +221,113 @@ def _rank(size: int, share: float) -> int:
 
 
 def _variance(block: FloatArray) -> FloatArray:
-    """Return the variance of each row; NaN where no spread was seen, which is not the same as none."""
-    if block.shape[1] == 1:
-        return np.full(block.shape[0], np.nan)
-    variance = np.asarray(block.var(axis=1, ddof=1))
-    return np.where(variance > 0, variance, np.nan)
+    return np.asarray(block.var(axis=1, ddof=1)) if block.shape[1] > 1 else np.zeros(block.shape[0])
 
 
 def _conclude(
     series: Sequence[Series], runs: _Runs, ordered: Sequence[FloatArray], promise: Promise
 ) -> list[Assessment]:
-    series_count = len(series)
-    level = np.array([promise.level(one.look) for one in series])
-    errors = np.array([one.error_count for one in series], dtype=np.float64)
+    count = len(series)
     look = np.array([one.look for one in series], dtype=np.int64)
-    size = np.bincount(runs.owner, runs.size, series_count)
-    run_count = np.bincount(runs.owner, minlength=series_count)
-
-    requests = size + errors
-    share = np.bincount(runs.owner, runs.within, series_count) / requests
-    successes_worth = effective_count(runs.owner, runs.size, runs.within, runs.within_tau, level)
-    worth = np.where(size > 0, successes_worth * requests / np.maximum(size, 1), errors)
-    low, high = share_limits(share, share, worth, level)
-    probability = probability_above(share, worth, promise.share)
-    further = more_needed(promise, share, requests, worth, look)
+    errors = np.array([one.error_count for one in series], dtype=np.float64)
+    level = side_level(promise.confidence, look)
+    size = np.bincount(runs.owner, runs.size, count)
+    run_count = np.bincount(runs.owner, minlength=count)
 
     at_quantile = effective_count(runs.owner, runs.size, runs.below, runs.below_tau, level)
     lower, upper = quantile_ranks(promise.share, size.astype(np.int64), at_quantile, level)
-
     mean, error, freedom = mean_errors(
         runs.owner, runs.size, mean=runs.mean, variance=runs.variance, tau=runs.mean_tau, level=level
     )
     half = t_quantile(freedom, level) * error
-    if promise.limit_ms is None:
-        worth = at_quantile
-
-    found = []
-    for i in range(series_count):
-        verdict = promise.verdict(low[i], high[i])
-        undecided = promise.limit_ms is not None and verdict == "undecided"
-        notes = _run_notes(int(run_count[i]))
-        own = ordered[i]
-        quantile = mean_estimate = None
-        outlier_count = 0
-        if own.size:
-            quantile = _quantile(own, int(lower[i]), int(upper[i]), promise)
-            if promise.limit_ms is not None and errors[i] == 0:
-                quantile = _agreeing(quantile, own, promise.widest_ms, verdict)
-            known = bool(np.isfinite(half[i]))
-            mean_estimate = Estimate(
-                float(mean[i]),
-                float(mean[i] - half[i]) if known else None,
-                float(mean[i] + half[i]) if known else None,
+    quantiles = [
+        _quantile(*one, promise.share) for one in zip(ordered, lower.tolist(), upper.tolist(), strict=True)
+    ]
+    found = [
+        Assessment(
+            verdict="undecided",
+            grade="A" if separate >= 5 else "B",
+            probability=None,
+            share_within=None,
+            quantile_ms=quantile,
+            mean_ms=Estimate(
+                middle, *((middle - width, middle + width) if math.isfinite(width) else (None, None))
             )
-            outlier_count, told = _outliers(own)
-            notes += told
-        found.append(
-            Assessment(
-                verdict=verdict,
-                grade="A" if run_count[i] >= 5 else "B",
-                probability=float(probability[i]) if promise.limit_ms is not None else None,
-                share_within=Estimate(float(share[i]), float(low[i]), float(high[i]))
-                if promise.limit_ms is not None
-                else None,
-                quantile_ms=quantile,
-                mean_ms=mean_estimate,
-                quantile_untrimmed_ms=quantile.point if quantile else None,
-                mean_untrimmed_ms=mean_estimate.point if mean_estimate else None,
-                tau=float((requests if promise.limit_ms is not None else size)[i] / worth[i])
-                if own.size
-                else None,
-                effective_count=float(worth[i]),
-                tau_tolerated=None,
-                more_needed=int(further[i]) if undecided and np.isfinite(further[i]) else None,
-                more_helps=not undecided or bool(np.isfinite(further[i])),
-                run_count=int(run_count[i]),
-                warmup_count=0,
-                drift=None,
-                outlier_count=outlier_count,
-                log_mean_se=float(error[i] / mean[i]) if own.size and np.isfinite(error[i]) else None,
-                notes=tuple(notes),
-            )
+            if separate
+            else None,
+            quantile_untrimmed_ms=quantile.point if quantile else None,
+            mean_untrimmed_ms=middle if separate else None,
+            tau=requests / worth if separate else None,
+            effective_count=worth if separate else None,
+            tau_tolerated=None,
+            more_needed=None,
+            more_helps=True,
+            run_count=separate,
+            warmup_count=0,
+            drift=None,
+            outlier_count=outlier_count,
+            log_mean_se=se / middle if separate and math.isfinite(se) else None,
+            notes=(*_run_notes(separate), *outlier_notes),
         )
-    return found
+        for separate, quantile, middle, width, se, requests, worth, (outlier_count, outlier_notes) in zip(
+            run_count.tolist(),
+            quantiles,
+            mean.tolist(),
+            half.tolist(),
+            error.tolist(),
+            size.tolist(),
+            at_quantile.tolist(),
+            map(_outliers, ordered),
+            strict=True,
+        )
+    ]
+    if promise.limit_ms is None:
+        return found
+
+    requests = size + errors
+    share = np.bincount(runs.owner, runs.within, count) / requests
+    worth = effective_count(runs.owner, runs.size, runs.within, runs.within_tau, level)
+    worth = np.where(size > 0, worth * requests / np.maximum(size, 1), errors)
+    low, high = share_limits(share, share, worth, level)
+    probability = probability_above(share, worth, promise.share)
+    verdicts = [promise.verdict(*ends) for ends in zip(low.tolist(), high.tolist(), strict=True)]
+    open_ = np.array([verdict == "undecided" for verdict in verdicts])
+    further = np.full(count, np.inf)
+    further[open_] = more_needed(promise, share[open_], requests[open_], worth[open_], look[open_])
+    return [
+        replace(
+            one,
+            verdict=verdict,
+            probability=chance,
+            share_within=Estimate(*estimate),
+            quantile_ms=_agreeing(one.quantile_ms, row, promise.widest_ms, verdict)
+            if one.quantile_ms and not failed
+            else one.quantile_ms,
+            tau=total / worth_it,
+            effective_count=worth_it,
+            more_needed=int(more) if math.isfinite(more) else None,
+            more_helps=verdict != "undecided" or math.isfinite(more),
+        )
+        for one, row, verdict, chance, estimate, failed, total, worth_it, more in zip(
+            found,
+            ordered,
+            verdicts,
+            probability.tolist(),
+            zip(share.tolist(), low.tolist(), high.tolist(), strict=True),
+            errors.tolist(),
+            requests.tolist(),
+            worth.tolist(),
+            further.tolist(),
+            strict=True,
+        )
+    ]
 
 
-def _quantile(ordered: FloatArray, lower: int, upper: int, promise: Promise) -> Estimate:
+def _quantile(ordered: FloatArray, lower: int, upper: int, share: float) -> Estimate | None:
+    if ordered.size == 0:
+        return None
     return Estimate(
-        float(linear_quantile(ordered, promise.share)),
+        linear_quantile(ordered, share),
         float(ordered[lower - 1]) if lower >= 1 else None,
         float(ordered[upper - 1]) if upper <= ordered.size else None,
     )
@@ -310,7 +339,7 @@ def _agreeing(quantile: Estimate, ordered: FloatArray, limit_ms: float, verdict:
     The interval is what the test does not reject. At the limit itself the test is exact (its correlation is that of the limit,
     not of the sample quantile), so there it decides.
     """
-    within = int(np.searchsorted(ordered, limit_ms, side="right"))
+    within = int(ordered.searchsorted(limit_ms, side="right"))
     longest_within = float(ordered[within - 1]) if within else None
     shortest_beyond = float(ordered[within]) if within < ordered.size else None
     low, high = quantile.low, quantile.high
@@ -325,30 +354,32 @@ def _agreeing(quantile: Estimate, ordered: FloatArray, limit_ms: float, verdict:
     return replace(quantile, low=low, high=high)
 
 
-def _outliers(ordered: FloatArray) -> tuple[int, list[str]]:
+def _outliers(ordered: FloatArray) -> tuple[int, tuple[str, ...]]:
     """Label what lies three quartile distances outside the middle half (Tukey's far out); nothing is removed."""
-    first, third = (float(linear_quantile(ordered, share)) for share in (0.25, 0.75))
+    if ordered.size == 0:
+        return 0, ()
+    first, third = linear_quantile(ordered, 0.25), linear_quantile(ordered, 0.75)
     reach = _OUTLIER_FACTOR * (third - first)
-    start = int(np.searchsorted(ordered, third + reach, side="right"))
-    count = ordered.size - start + int(np.searchsorted(ordered, first - reach, side="left"))
-    part = float(ordered[start:].sum() / ordered.sum())
-    if part < 0.05:
-        return count, []
-    return count, [
-        f"{ordered.size - start} outliers above {third + reach:.4g} ms (kept) hold {part:.0%} of the time"
-    ]
+    above = int(ordered.size - ordered.searchsorted(third + reach, side="right"))
+    below = int(ordered.searchsorted(first - reach, side="left"))
+    part = float(ordered[ordered.size - above :].sum() / ordered.sum()) if above else 0.0
+    if part < _OUTLIER_PART:
+        return above + below, ()
+    return above + below, (
+        f"{above} outliers above {third + reach:.4g} ms (kept) hold {part:.0%} of the time",
+    )
 
 
-def _run_notes(run_count: int) -> list[str]:
+def _run_notes(run_count: int) -> tuple[str, ...]:
     if run_count == 0:
-        return ["every request failed"]
+        return ("every request failed",)
     if run_count == 1:
-        return ["one run: it speaks for that run only, another hour or instance can differ"]
+        return ("one run: it speaks for that run only, another hour or instance can differ",)
     if run_count < 5:
-        return [
-            f"{run_count} runs: the intervals include the spread between them; five or more runs make grade A"
-        ]
-    return []
+        return (
+            f"{run_count} runs: the intervals include the spread between them; five or more runs make grade A",
+        )
+    return ()
 
 
 def _with_drift(assessment: Assessment, moved: list[Drift]) -> Assessment:

@@ -46,30 +46,29 @@ def autocovariances(rows: npt.NDArray[Any], lags: int) -> FloatArray:
     return np.asarray(products / n)
 
 
-def inflation(rows: npt.NDArray[Any]) -> FloatArray:
+def inflation(*stacks: npt.NDArray[Any]) -> FloatArray:
     """Return tau of the mean of each row, at least 1 and at most n.
 
     `tau = [v_p n / (n - p - 1)] / (1 - sum phi)^2 / variance` with the order p of the least AIC. Negative correlation is never
     credited: below 1 it is 1. A row without spread has tau 1.
 
     Args:
-        rows: shape (r, n).
+        stacks: arrays of one shape (r, n), any number types; fitted together because that is faster.
 
     Returns:
-        Shape (r,).
+        Shape (len(stacks), r).
     """
-    row_count, n = rows.shape
-    order_limit = lag_count(n)
-    tau = np.ones(row_count)
-    if order_limit == 0:
-        return tau
-    covariances = autocovariances(rows, order_limit)
-    varies = covariances[:, 0] > 0
-    if not varies.all():
-        if varies.any():
+    row_count, n = stacks[0].shape
+    lags = lag_count(n)
+    tau = np.ones(len(stacks) * row_count)
+    if lags:
+        covariances = np.concatenate([autocovariances(rows, lags) for rows in stacks])
+        varies = covariances[:, 0] > 0
+        if varies.all():
+            tau = _fit(covariances, n)
+        elif varies.any():
             tau[varies] = _fit(covariances[varies], n)
-        return tau
-    return _fit(covariances, n)
+    return tau.reshape(len(stacks), row_count)
 
 
 def _fit(covariances: FloatArray, n: int) -> FloatArray:
@@ -116,13 +115,15 @@ def ranks(rows: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
     return rank, ordered
 
 
-def indicator_inflation(indicator: npt.NDArray[np.bool_], rank_tau: FloatArray) -> FloatArray:
+def share_inflation(own: FloatArray, rank: FloatArray, constant: npt.NDArray[np.bool_]) -> FloatArray:
     """Return tau of a share of requests: that of the indicator, but not below its geometric mean with that of the ranks.
 
     An indicator that is 1 nine times in ten shows less of a correlation than there is; the ranks show all of it. Where the
     indicator does not vary, only the ranks can tell.
+
+    Args:
+        own: tau of the indicator.
+        rank: tau of the ranks.
+        constant: where the indicator does not vary.
     """
-    own = inflation(indicator)
-    first = indicator[:, :1]
-    constant = (indicator == first).all(axis=1)
-    return np.where(constant, rank_tau, np.maximum(own, np.sqrt(own * rank_tau)))
+    return np.where(constant, rank, np.maximum(own, np.sqrt(own * rank)))

@@ -1,5 +1,6 @@
 """Intervals and verdicts from three numbers: the share within the limit, how many requests it is worth, and the level."""
 
+import math
 from typing import Final
 
 import numpy as np
@@ -72,14 +73,13 @@ def quantile_ranks(
     return lower, upper
 
 
-def linear_quantile(ordered: FloatArray, wanted: float) -> FloatArray:
-    """Return the quantile of sorted rows as `numpy.quantile(..., method="linear")` does, to the last bit."""
-    virtual = (ordered.shape[-1] - 1) * wanted
-    below = int(np.floor(virtual))
+def linear_quantile(ordered: FloatArray, wanted: float) -> float:
+    """Return the quantile of sorted latencies as `numpy.quantile(..., method="linear")` does, to the last bit."""
+    virtual = (ordered.size - 1) * wanted
+    below = math.floor(virtual)
     part = virtual - below
-    left = ordered[..., below]
-    right = ordered[..., min(below + 1, ordered.shape[-1] - 1)]
-    return np.asarray(left + (right - left) * part if part < 0.5 else right - (right - left) * (1 - part))
+    left, right = float(ordered[below]), float(ordered[min(below + 1, ordered.size - 1)])
+    return left + (right - left) * part if part < 0.5 else right - (right - left) * (1 - part)
 
 
 def t_quantile(freedom: FloatArray, level: FloatArray) -> FloatArray:

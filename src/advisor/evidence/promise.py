@@ -79,8 +79,6 @@ def more_needed(
     """
     level = side_level(promise.confidence, look + 1)
     tau = size / count
-    above = share > promise.share
-    rate = np.where(above, 1 - share, share)
-    allowed = np.where(above, 1 - promise.share, promise.share)
-    reach = np.maximum((_REACH + 1) * count, least_count(allowed, np.zeros(rate.shape), level))
-    return np.maximum(np.ceil(tau * needed_count(rate, allowed, level, reach)) - size, 1)
+    allowed = np.full(share.shape, 1 - promise.share)
+    reach = np.maximum((_REACH + 1) * count, least_count(allowed, np.zeros(share.shape), level))
+    return np.maximum(np.ceil(tau * needed_count(1 - share, allowed, level, reach)) - size, 1)

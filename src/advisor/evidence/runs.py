@@ -56,7 +56,7 @@ def mean_errors(
     The error is the larger of that within the runs (`variance tau / n`) and that between them.
 
     Returns:
-        Three arrays of shape (s,); the error is NaN where it cannot be known.
+        Three arrays of shape (s,); the error is NaN where no spread was seen, which is not the same as none.
     """
     total, runs = _totals(owner, size, level)
     pooled = np.bincount(owner, size * mean, len(level)) / total
@@ -64,7 +64,8 @@ def mean_errors(
     worth = total**2 / np.maximum(np.bincount(owner, size * tau, len(level)), 1e-12)
     between = _between(owner, size, value=mean, pooled=pooled, total=total, runs=runs)
     larger = (between > within) & (runs > 1)
-    return pooled, np.sqrt(np.where(larger, between, within)), np.where(larger, runs - 1, worth - 1)
+    error = np.sqrt(np.where(larger, between, within))
+    return pooled, np.where(error > 0, error, np.nan), np.where(larger, runs - 1, worth - 1)
 
 
 def _totals(owner: IntArray, size: FloatArray, level: FloatArray) -> tuple[FloatArray, FloatArray]:

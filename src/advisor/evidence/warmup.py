@@ -77,7 +77,7 @@ def _gated(row: FloatArray, cut: int) -> int:
     error = float(np.sqrt(tail.var() * (1 / head.size + 1 / tail.size)))
     if effect < _LEAST_EFFECT or effect < _LEAST_Z * error:
         return 0
-    return cut if effect >= _LEAST_Z * error * float(np.sqrt(inflation(tail[None, :])[0])) else 0
+    return cut if effect >= _LEAST_Z * error * float(np.sqrt(inflation(tail[None, :])[0, 0])) else 0
 
 
 def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
@@ -102,7 +102,7 @@ def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
         residual = logs.copy()
         for part in (residual[:third], residual[third : n - third], residual[n - third :]):
             np.subtract(part, part.mean(), out=part)
-        spread = residual.var() * float(inflation(residual[None, :])[0]) * 2 / third
+        spread = residual.var() * float(inflation(residual[None, :])[0, 0]) * 2 / third
         if abs(change[row]) > _LEAST_Z * np.sqrt(spread):
             found[row] = Drift(float(np.expm1(change[row])), change_point(logs))
     return found
