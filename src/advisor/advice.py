@@ -44,6 +44,9 @@ class Choice:
     grade: str
     probability_best: float | None
     more_needed: int | None
+    cost_usd_per_100k_served: float | None = None
+    """From the throughput, where that was measured. Under the objective `served-cost` an option may have this cost
+    and no mean latency: then the points of `cost_usd_per_100k` and `latency_mean_ms` are NaN."""
 
 
 @dataclass(frozen=True)

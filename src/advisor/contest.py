@@ -1,0 +1,334 @@
+"""Every candidate with its costs, the step it was lost at, and its place: the three steps on arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isnan, nan
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from advisor import ranking
+from advisor.candidates import BoolArray, Candidates, IntArray, unit_cost, unit_cost_served
+from advisor.constraints import PASSED, STEPS, Facts, Failure, filtered, fitted, late
+from advisor.judgement import Judgement
+from advisor.measurements import Measurement
+from advisor.memory import MemoryCheck, check
+from advisor.tables import FloatArray
+from advisor.workload import Workload
+
+_CODE: Final = {step: code for code, step in enumerate(STEPS)}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One measured option with all that is known of it before a price.
+
+    Attributes:
+        barred: a filter that leaves it out, or None.
+        failure: the first later step that it fails whatever its price (hardware, memory, latency), or None.
+    """
+
+    measurement: Measurement
+    facts: Facts
+    judgement: Judgement
+    memory: MemoryCheck
+    barred: Failure | None
+    failure: Failure | None
+
+    @property
+    def suspect(self) -> bool:
+        """Its own note doubts its figures: it is never first."""
+        return self.measurement.suspect
+
+
+def make_option(measurement: Measurement, facts: Facts, judgement: Judgement, workload: Workload) -> Option:
+    """Put a measurement through the steps that need no price."""
+    memory = check(workload, facts.hardware, measurement.peak_host_mib, measurement.peak_device_mib)
+    return Option(
+        measurement,
+        facts,
+        judgement,
+        memory,
+        filtered(measurement, facts, workload),
+        fitted(memory, facts, measurement, workload) or late(measurement, judgement, workload),
+    )
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All candidates with what decides between them; arrays have shape (n,).
+
+    Attributes:
+        step: code of the first step that a candidate fails; `PASSED` where none.
+        cost: USD per 100,000 from the mean latency; NaN: unknown.
+        cost_served: USD per 100,000 from the throughput; NaN: unknown.
+        objective_cost: the one of the two that the question compares.
+        latency_ms: the asked percentile; NaN: not known.
+        order: places of the ranked candidates, best first.
+    """
+
+    options: tuple[Option, ...]
+    candidates: Candidates
+    workload: Workload
+    step: npt.NDArray[np.int64]
+    cost: FloatArray
+    cost_served: FloatArray
+    objective_cost: FloatArray
+    latency_ms: FloatArray
+    order: IntArray
+
+    def option(self, place: int) -> Option:
+        """The option of a candidate."""
+        return self.options[self.candidates.measurement[place]]
+
+    def exact_cost(self, place: int) -> Fraction:
+        """The objective's cost as a fraction: sums and products of the figures as they are written."""
+        option, at = self.option(place), self.candidates
+        price = Fraction(repr(float(at.host_usd_per_hour[place])))
+        if option.measurement.configuration["attached_accelerator"]:
+            each = Fraction(repr(float(at.accelerator_book.usd_per_hour[at.accelerator_row[place]])))
+            price += each * option.measurement.configuration["attached_accelerator_count"]
+        if self.workload.objective == "served-cost":
+            return price * 100_000 / 3600 / Fraction(repr(option.measurement.throughput_per_s))
+        kept = Fraction(1)
+        if option.measurement.error_count and option.measurement.sample_count:
+            count = option.measurement.sample_count
+            kept = Fraction(count, count + option.measurement.error_count)
+        return (
+            price
+            * Fraction(repr(option.measurement.mean_ms))
+            / 36
+            / option.measurement.items_in_flight
+            / kept
+        )
+
+
+def hold(options: Sequence[Option], candidates: Candidates, workload: Workload) -> Contest:
+    """Cost every candidate, find the step at which it is lost, and rank those that pass all.
+
+    Suspect measurements come after all others; where only suspects are left, they are lost at the latency step.
+    """
+    measurements = [option.measurement for option in options]
+    of = candidates.measurement
+
+    def spread(values: Sequence[float]) -> FloatArray:
+        return np.array(values, float)[of]
+
+    units = unit_cost(
+        np.array([m.mean_ms for m in measurements], float),
+        np.array([m.items_in_flight for m in measurements], float),
+        np.array([m.error_fraction for m in measurements], float),
+    )
+    served = unit_cost_served(np.array([m.throughput_per_s for m in measurements], float))
+    price = candidates.usd_per_hour
+    cost, cost_served = price * units[of], price * served[of]
+    objective = cost_served if workload.objective == "served-cost" else cost
+    latency = spread([option.judgement.percentile_ms for option in options])
+
+    step = spread([_earliest(option) for option in options]).astype(np.int64)
+    step = np.minimum(step, _price_steps(options, candidates, objective, workload))
+    contest = Contest(
+        tuple(options), candidates, workload, step, cost, cost_served, objective, latency, of[:0]
+    )
+    ranked = _rank(contest, np.flatnonzero(step == PASSED))
+    suspect = np.array([option.suspect for option in options], bool)[of]
+    sound = ranked[~suspect[ranked]]
+    if not sound.size:
+        step[ranked] = _CODE["latency"]
+    ranked = np.concatenate([sound, ranked[suspect[ranked]]]) if sound.size else sound
+    return Contest(tuple(options), candidates, workload, step, cost, cost_served, objective, latency, ranked)
+
+
+def _earliest(option: Option) -> int:
+    found = option.barred or option.failure
+    return PASSED if found is None else _CODE[found.step]
+
+
+def _price_steps(
+    options: Sequence[Option], candidates: Candidates, objective: FloatArray, workload: Workload
+) -> IntArray:
+    """The first step that each candidate fails by its price."""
+    step = np.full(candidates.measurement.size, PASSED, np.int64)
+    step[np.isnan(objective)] = _CODE["cost"]
+    step[np.isnan(candidates.usd_per_hour) | ranked_out_as_stale(candidates, workload)] = _CODE["price"]
+    step[candidates.host_row < 0] = _CODE["availability"]
+    if not workload.include_retired:
+        step[retired(options, candidates)] = _CODE["availability"]
+    if workload.max_usd_per_hour is not None:
+        step[candidates.usd_per_hour > workload.max_usd_per_hour] = _CODE["filter"]
+    return step
+
+
+def ranked_out_as_stale(candidates: Candidates, workload: Workload) -> BoolArray:
+    """Candidates at a spot price that is too old to be ranked."""
+    stale = np.append(candidates.book.stale, False)[candidates.host_row]
+    return stale & (not workload.stale_spot)
+
+
+def retired(options: Sequence[Option], candidates: Candidates) -> BoolArray:
+    """Candidates with a type that is no longer sold, but for those at the user's own price."""
+    found = np.zeros(candidates.measurement.size, bool)
+    own_host = np.append(candidates.book.own, False)[candidates.host_row]
+    own_accelerator = np.append(candidates.accelerator_book.own, False)[candidates.accelerator_row]
+    hosts = [o.measurement.configuration["instance_type"] in o.facts.closed_types for o in options]
+    attached = [o.measurement.configuration["attached_accelerator"] in o.facts.closed_types for o in options]
+    for closed, own in ((hosts, own_host), (attached, own_accelerator)):
+        found |= np.array(closed, bool)[candidates.measurement] & ~own
+    return found
+
+
+def _rank(contest: Contest, places: IntArray) -> IntArray:
+    cost, latency = contest.objective_cost[places], contest.latency_ms[places]
+    if contest.workload.objective != "latency":
+        return places[ranking.order(cost, latency, lambda i: contest.exact_cost(int(places[i])))]
+    bounds = np.array([o.judgement.percentile_high_ms for o in contest.options], float)
+    bound = np.nan_to_num(bounds, nan=inf)[contest.candidates.measurement[places]]
+    unknown = np.isnan(latency)
+    return places[np.lexsort((places, cost, np.where(unknown, bound, latency), unknown))]
+
+
+def contenders(contest: Contest) -> IntArray:
+    """The cheapest candidate of each option that passes every step but, maybe, latency; suspects do not compete.
+
+    Dearer regions and purchase options of the same option cannot be the cheapest that keeps the promise.
+    """
+    open_to_win = (contest.step == PASSED) | (contest.step == _CODE["latency"])
+    open_to_win &= ~np.isnan(contest.objective_cost)
+    suspect = np.array([option.suspect for option in contest.options], bool)
+    open_to_win &= ~suspect[contest.candidates.measurement]
+    places = np.flatnonzero(open_to_win)
+    if not places.size:
+        return places
+    of = contest.candidates.measurement[places]
+    starts = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
+    cheapest = np.minimum.reduceat(contest.objective_cost[places], starts)
+    is_cheapest = contest.objective_cost[places] == np.repeat(cheapest, np.diff(np.r_[starts, of.size]))
+    candidates = places[is_cheapest]
+    return candidates[np.unique(contest.candidates.measurement[candidates], return_index=True)[1]]
+
+
+def switches(contest: Contest, places: IntArray) -> list[tuple[float, int]]:
+    """Where the recommendation passes from one candidate to another as the limit rises: (limit in ms, place)."""
+    edges = np.array([contest.option(int(p)).judgement.keeps_from_ms for p in places], float)
+    cost = contest.objective_cost[places]
+
+    def first(among: IntArray) -> int:
+        if contest.workload.objective != "latency":
+            near = cost[among].min() * (1 + 2 * float(ranking.TIE_FRACTION))
+            among = among[cost[among] <= near]
+        return int(np.searchsorted(places, _rank(contest, places[among])[0]))
+
+    return [(edge, int(places[place])) for edge, place in ranking.stretches(edges, first)]
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Chances of the candidates, shape (n,); NaN: not known.
+
+    Attributes:
+        best: chance of being the cheapest that keeps the promise.
+        among_best: cannot be told from the best.
+        none_kept: chance that no option keeps the promise; NaN: not known.
+        left_out: options whose spread or chance is unknown, by name.
+        single_run: options whose error includes the assumed run-to-run spread.
+    """
+
+    best: FloatArray
+    among_best: BoolArray
+    none_kept: float
+    left_out: tuple[str, ...]
+    single_run: int
+
+
+def chances(contest: Contest, places: IntArray) -> Chances:
+    """Return the chance of each contender to be the cheapest that keeps the promise.
+
+    The error of a log cost is that of log(mean); with one run only, the assumed run-to-run spread is added to it
+    (in squares). Options of unknown spread take no part, and nothing is said where fewer than two others are left.
+    """
+    size = contest.candidates.measurement.size
+    best, among = np.full(size, nan), np.zeros(size, bool)
+    of = [contest.option(int(place)) for place in places]
+    errors = np.array([_log_cost_se(option, contest.workload) for option in of], float)
+    kept = np.array([option.judgement.probability_kept for option in of], float)
+    known = ~np.isnan(errors) & ~np.isnan(kept)
+    left_out = tuple(dict.fromkeys(o.measurement.option for o, k in zip(of, known, strict=True) if not k))
+    if not known.any() or (known.sum() < 2 and left_out):
+        return Chances(best, among, nan, left_out, 0)
+    chance, none_kept = ranking.probability_best(
+        np.log(contest.objective_cost[places[known]]), errors[known], kept[known]
+    )
+    dominated = np.isin(contest.candidates.measurement, contest.candidates.measurement[places[known]])
+    dominated &= (contest.step == PASSED) | (contest.step == _CODE["latency"])
+    best[dominated] = 0.0
+    best[places[known]] = chance
+    among[places[known]] = ranking.best_set(chance)
+    single = sum(o.measurement.run_count == 1 for o, k in zip(of, known, strict=True) if k)
+    return Chances(best, among, nan if left_out else none_kept, left_out, single)
+
+
+def _log_cost_se(option: Option, workload: Workload) -> float:
+    within = option.judgement.log_mean_se
+    if isnan(within) or option.measurement.run_count > 1:
+        return within
+    return float(np.hypot(within, workload.between_run_sd_fraction))
+
+
+def winning(contest: Contest) -> tuple[FloatArray, FloatArray]:
+    """Return the hourly price and the mean latency at or under which each candidate would be (or stays) first.
+
+    With all else as it is: the price at which its cost equals the least of the others; the mean at which it does
+    and, where the limit is missed, at which the percentile, moved in proportion, keeps it. NaN where none can.
+    """
+    at, cost, workload = contest.candidates, contest.objective_cost, contest.workload
+    size = cost.size
+    price, mean = np.full(size, nan), np.full(size, nan)
+    suspect = np.array([option.suspect for option in contest.options], bool)[at.measurement]
+    rivals = contest.order[~suspect[contest.order]]
+    if workload.objective == "latency" or not size:
+        return price, mean
+    lowest = cost[rivals].min() if rivals.size else nan
+    others = np.full(size, lowest)
+    if rivals.size:
+        cheapest = rivals[np.argmin(cost[rivals])]
+        others[cheapest] = np.delete(cost[rivals], np.argmin(cost[rivals])).min() if rivals.size > 1 else nan
+    per_dollar = np.array([_per_dollar(option, workload) for option in contest.options], float)[
+        at.measurement
+    ]
+    means = np.array([option.measurement.mean_ms for option in contest.options], float)[at.measurement]
+
+    priced_out = (contest.step == _CODE["filter"]) & (at.usd_per_hour > (workload.max_usd_per_hour or inf))
+    barred = np.array([o.barred is not None or o.failure is not None for o in contest.options], bool)[
+        at.measurement
+    ]
+    by_price = ~barred & ~suspect & ((contest.step == PASSED) | priced_out | (contest.step == _CODE["price"]))
+    price[by_price] = (others / per_dollar)[by_price]
+    if workload.max_usd_per_hour is not None:
+        price[by_price] = np.fmin(price[by_price], workload.max_usd_per_hour)
+
+    late_only = (contest.step == _CODE["latency"]) & ~suspect
+    keeps = np.array([option.judgement.keeps_from_ms for option in contest.options], float)[at.measurement]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shrink = np.where(late_only, (workload.latency_limit_ms or nan) / keeps, 1.0)
+        factor = np.fmin(shrink, others / cost) if rivals.size else shrink
+    by_mean = ((contest.step == PASSED) & ~suspect & ~np.isnan(others)) | (late_only & np.isfinite(keeps))
+    if workload.objective == "cost":
+        mean[by_mean] = (means * np.where(late_only, factor, others / cost))[by_mean]
+    if contest.order.size:
+        first = contest.order[0]
+        price[first] = np.fmax(price[first], at.usd_per_hour[first]) if not isnan(price[first]) else nan
+        mean[first] = np.fmax(mean[first], means[first]) if not isnan(mean[first]) else nan
+    return price, mean
+
+
+def _per_dollar(option: Option, workload: Workload) -> float:
+    m = option.measurement
+    if workload.objective == "served-cost":
+        return float(unit_cost_served(np.array([m.throughput_per_s]))[0])
+    return float(
+        unit_cost(np.array([m.mean_ms]), np.array([m.items_in_flight], float), np.array([m.error_fraction]))[
+            0
+        ]
+    )

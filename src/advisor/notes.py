@@ -1,0 +1,345 @@
+"""What the reader must know: the headline and the notes, worded in one place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from advisor.advice import Choice, Note
+from advisor.candidates import IntArray, age_days
+from advisor.constraints import PASSED
+from advisor.contest import Chances, Contest
+from advisor.measurements import Asked
+from advisor.tables import Catalogue
+from advisor.wording import figure, listing, milliseconds, money, percent, plural
+from advisor.workload import Workload
+
+PRICES_OLD_DAYS: Final = 90
+DIFFERENCE_WORTH_A_NOTE: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that headline and notes speak of."""
+
+    question: Workload
+    asked: Asked
+    contest: Contest
+    chances: Chances
+    catalogue: Catalogue
+    ranked: pd.DataFrame
+    rejected: pd.DataFrame
+    recommended: Choice | None
+    proven: Choice | None
+    competing: IntArray
+
+
+def headline(answer: Answer) -> str:
+    """One sentence that a manager can quote."""
+    question, first, proven = answer.question, answer.recommended, answer.proven
+    if first is None:
+        return _nothing(answer)
+    serves = f"{first.option} serves {_served(question)}{_promise(question)} for {_cost(first, question)} per 100,000 inferences"
+    if question.latency_limit_ms is None:
+        return f"{serves}; no latency limit was asked"
+    if proven is None:
+        return f"{serves} as measured, not proved{_settle(first)}; no option is proved"
+    if proven.rank == first.rank:
+        cheaper = f"; {_first_as_measured(answer)}" if first.rank > 1 else ""
+        return f"{serves}, proved{cheaper}"
+    more = _objective_cost(proven, question) / _objective_cost(first, question) - 1
+    return (
+        f"{serves} as measured, not proved{_settle(first)}; the cheapest proved one is {proven.option} "
+        f"at {_cost(proven, question)}, {percent(more)} more"
+    )
+
+
+def _served(question: Workload) -> str:
+    details = []
+    if question.sequence_length is not None:
+        details.append(f"length {question.sequence_length}")
+    if question.input_shape:
+        details.append(f"input {question.input_shape}")
+    return f"{question.model}" + (f" ({', '.join(details)})" if details else "")
+
+
+def _promise(question: Workload) -> str:
+    if question.latency_limit_ms is None:
+        return ""
+    return f" within {milliseconds(question.latency_limit_ms)} at P{question.percentile:g}"
+
+
+def _objective_cost(choice: Choice, question: Workload) -> float:
+    served = choice.cost_usd_per_100k_served
+    return (
+        (nan if served is None else served)
+        if question.objective == "served-cost"
+        else choice.cost_usd_per_100k.point
+    )
+
+
+def _cost(choice: Choice, question: Workload) -> str:
+    return money(_objective_cost(choice, question))
+
+
+def _settle(first: Choice) -> str:
+    if first.more_needed is None:
+        return ""
+    return f" (about {plural(first.more_needed, 'further request')} would settle it)"
+
+
+def _first_as_measured(answer: Answer) -> str:
+    row = answer.ranked.iloc[0]
+    column = "cost_usd_per_100k_served" if answer.question.objective == "served-cost" else "cost_usd_per_100k"
+    return f"{row['option']} is first as measured ({money(row[column])}) but not proved"
+
+
+def _nothing(answer: Answer) -> str:
+    question = answer.question
+    regions = listing(["any region" if r == "all" else r for r in question.region])
+    what = f"{_served(question)}{_promise(question)} in {regions}"
+    if len(answer.ranked):
+        return f"No option is proved to serve {what}; as measured {_first_as_measured(answer)}"
+    nearest = [(answer.contest.option(int(p)).judgement.keeps_from_ms, int(p)) for p in answer.competing]
+    near = min(nearest, default=(np.inf, -1))
+    if question.latency_limit_ms is not None and np.isfinite(near[0]):
+        option = answer.contest.option(near[1]).measurement.option
+        return f"No option serves {what}; the nearest is {option}, which keeps {milliseconds(float(f'{near[0]:.4g}'))}"
+    return f"No option serves {what}"
+
+
+def notes(answer: Answer) -> tuple[Note, ...]:
+    """Every note that applies, in the order in which a reader needs them."""
+    parts = (
+        _about_the_question,
+        _about_prices,
+        _about_memory,
+        _about_evidence,
+        _about_chances,
+        _about_load,
+        _about_cost,
+    )
+    return tuple(note for part in parts for note in part(answer))
+
+
+def _about_the_question(answer: Answer) -> Iterator[Note]:
+    asked, question = answer.asked, answer.question
+    if asked.filled:
+        yield Note(
+            "filled_in", f"not asked, and used because the files hold no other: {listing(asked.filled)}"
+        )
+    if asked.older_software_count:
+        count = plural(asked.older_software_count, "measurement")
+        yield Note(
+            "older_software",
+            f"{count} with an older software version left out: the newest of each configuration counts",
+        )
+    retired = answer.rejected.loc[
+        answer.rejected["reason"].str.contains("no longer sold", regex=False), "option"
+    ]
+    if retired.nunique():
+        yield Note(
+            "retired",
+            f"{plural(retired.nunique(), 'option')} no longer sold left out: --include-retired ranks them",
+        )
+    suspects = sorted({o.measurement.option for o in answer.contest.options if o.suspect})
+    if suspects:
+        only = (
+            ""
+            if len(answer.ranked) or not (answer.rejected["quality"] == "suspect").any()
+            else ", so that nothing is recommended where no other is left"
+        )
+        yield Note("suspect", f"doubted by their own note and never first: {listing(suspects)}{only}")
+    if question.objective == "latency":
+        unknown = answer.ranked.loc[answer.ranked["latency_percentile_ms"].isna(), "option"].unique()
+        if len(unknown):
+            yield Note(
+                "percentile_order",
+                f"P{question.percentile:g} is not known of {listing(unknown)}: ranked after the others, by its upper bound",
+            )
+
+
+def _shown_prices(answer: Answer) -> pd.DataFrame:
+    book = answer.contest.candidates
+    rows = np.unique(book.host_row[book.host_row >= 0])
+    attached = np.unique(book.accelerator_row[book.accelerator_row >= 0])
+    return pd.concat([book.book.rows.iloc[rows], book.accelerator_book.rows.iloc[attached]])
+
+
+def _about_prices(answer: Answer) -> Iterator[Note]:
+    question, prices = answer.question, _shown_prices(answer)
+    own = prices[prices.index.isin(list(answer.catalogue.own))]
+    if len(own):
+        yield Note("own_prices", f"your own price counts for {listing(sorted(set(own['instance_type'])))}")
+    dated = prices[(prices["purchase_option"] != "spot") & (prices["as_of"] != "")]
+    ages = {as_of: age_days(question.today, as_of) for as_of in dated["as_of"].unique()}
+    old = {as_of: age for as_of, age in ages.items() if age is not None and age > PRICES_OLD_DAYS}
+    if old:
+        oldest = min(old)
+        yield Note("stale_prices", f"prices of {oldest} are {old[oldest]} days old: advisor prices refresh")
+    newest = dated.groupby("region")["as_of"].max()
+    if len(newest) > 1:
+        first, last = newest.min(), newest.max()
+        apart = (age_days(question.today, first) or 0) - (age_days(question.today, last) or 0)
+        if apart >= PRICES_OLD_DAYS:
+            yield Note(
+                "region_dates",
+                f"prices of {newest.idxmin()} ({first}) and {newest.idxmax()} ({last}) lie {apart} days apart",
+            )
+    for note in dict.fromkeys(text for text in prices["note"] if text):
+        yield Note("price_row", note)
+    spot = answer.rejected["reason"].str.contains("--stale-spot", regex=False)
+    if spot.any():
+        yield Note(
+            "stale_spot",
+            f"{plural(int(spot.sum()), 'spot price')} older than 7 days shown and not ranked: --stale-spot ranks them",
+        )
+    bought = answer.ranked["purchase_option"]
+    if (bought == "spot").any():
+        yield Note(
+            "spot",
+            "spot instances can be interrupted; a spot price is labelled with its statistic and moves by the hour",
+        )
+    bound = answer.ranked.loc[answer.ranked["months"].fillna(0) > 0, "months"]
+    if len(bound):
+        yield Note(
+            "commitment",
+            f"reserved and savings-plan prices bind the buyer for {listing(sorted(set(bound)))} months",
+        )
+
+
+def _about_memory(answer: Answer) -> Iterator[Note]:
+    if answer.question.model_size_bytes is None:
+        yield Note("memory_not_checked", "memory not checked: give --model-size")
+    else:
+        yield Note(
+            "memory_lower_bound",
+            "memory is checked against a lower bound (model + input, or a measured peak): real use is often higher; --headroom 1.5 asks for more",
+        )
+
+
+def _about_evidence(answer: Answer) -> Iterator[Note]:
+    question, ranked = answer.question, answer.ranked
+    options = [o for o in answer.contest.options if o.barred is None]
+    summaries = [o for o in options if o.judgement.grade == "D"]
+    if summaries:
+        counts = sorted({o.measurement.sample_count for o in summaries if o.measurement.sample_count})
+        of = (
+            ""
+            if not counts
+            else f" of {plural(counts[0], 'request')}"
+            if len(counts) == 1
+            else f" of {counts[0]:,} to {counts[-1]:,} requests"
+        )
+        yield Note(
+            "summaries",
+            f"evidence D: {plural(len(summaries), 'summary', 'summaries')}{of}, taken as independent; measure with: advisor bench run",
+        )
+    one_run = [o for o in options if o.judgement.grade == "B" and o.measurement.run_count == 1]
+    if one_run:
+        yield Note(
+            "one_run",
+            f"one run each of {listing(sorted({o.measurement.option for o in one_run}))}: its interval describes that run only",
+        )
+    if question.latency_limit_ms is not None:
+        unreported = sorted({o.measurement.option for o in options if isnan(o.judgement.percentile_ms)})
+        if unreported:
+            yield Note(
+                "percentile_not_reported",
+                f"P{question.percentile:g} not reported for {listing(unreported)}: decided by what the other figures prove",
+            )
+    warm = [o for o in options if o.judgement.warmup_count]
+    if warm:
+        yield Note(
+            "warmup",
+            f"warm-up found in {listing(sorted({o.measurement.option for o in warm}))}: cost and `measured` keep it, intervals and verdict leave it out",
+        )
+    drifting = [o for o in options if not isnan(o.judgement.drift_fraction)]
+    if drifting:
+        shown = listing(
+            sorted(f"{o.measurement.option} ({100 * o.judgement.drift_fraction:+.0f} %)" for o in drifting)
+        )
+        yield Note("drift", f"latency moved during the run of {shown}")
+    shown_notes = ranked.loc[ranked["note"] != "", ["option", "note"]].drop_duplicates()
+    for option, note in zip(shown_notes["option"], shown_notes["note"], strict=True):
+        yield Note("benchmark_row", f"{option}: {note}")
+
+
+def _about_chances(answer: Answer) -> Iterator[Note]:
+    if answer.chances.left_out:
+        yield Note(
+            "no_probability",
+            f"no probability of being best for {listing(answer.chances.left_out)}: the spread, or the chance to keep the limit, is not known",
+        )
+    if answer.chances.single_run and answer.question.between_run_sd_fraction:
+        share = percent(answer.question.between_run_sd_fraction)
+        yield Note(
+            "between_run",
+            f"probabilities assume that a mean differs by {share} from run to run where only one run was measured (--between-run-sd)",
+        )
+    none = answer.chances.none_kept
+    if answer.question.latency_limit_ms is not None and not isnan(none) and none > 0.05:
+        yield Note("none_kept", f"the chance that no option keeps the limit is {percent(none)}")
+
+
+def _about_load(answer: Answer) -> Iterator[Note]:
+    options = [answer.contest.option(int(place)) for place in answer.contest.order]
+    unique = list({id(option): option for option in options}.values())
+    failing = sorted(
+        {
+            f"{o.measurement.option} ({percent(o.measurement.error_fraction)})"
+            for o in unique
+            if o.measurement.error_fraction > 0
+        }
+    )
+    if failing:
+        yield Note("errors", f"requests failed in {listing(failing)}: costs are per successful inference")
+    for name, words in (("load_kind", "kind of load"), ("client", "client"), ("software", "software")):
+        values = sorted(
+            {o.measurement.software if name == "software" else o.measurement.context[name] for o in unique}
+            - {""}
+        )
+        if len(values) > 1 and name != "software":
+            yield Note("comparability", f"ranked rows differ in {words}: {listing(values)}")
+    tokens = sorted(
+        {
+            round(o.measurement.output_token_count)
+            for o in unique
+            if not isnan(o.measurement.output_token_count)
+        }
+    )
+    if len(tokens) > 1:
+        yield Note(
+            "comparability", f"ranked rows differ in mean output tokens: {tokens[0]:,} to {tokens[-1]:,}"
+        )
+    for option in unique:
+        m = option.measurement
+        if isnan(m.throughput_per_s) or isnan(m.mean_ms):
+            continue
+        flight = m.throughput_per_s * m.mean_ms / 1000
+        if flight > m.items_in_flight * (1 + DIFFERENCE_WORTH_A_NOTE):
+            yield Note(
+                "little",
+                f"{m.option}: {figure(m.throughput_per_s)}/s at a mean of {figure(m.mean_ms)} ms needs {figure(flight)} "
+                f"in flight, and {m.items_in_flight} were (Little's law): one of the figures is wrong",
+            )
+
+
+def _about_cost(answer: Answer) -> Iterator[Note]:
+    contest = answer.contest
+    cost, served = contest.cost[contest.order], contest.cost_served[contest.order]
+    apart = np.abs(served / cost - 1) > DIFFERENCE_WORTH_A_NOTE
+    if apart.any():
+        names = dict.fromkeys(contest.option(int(place)).measurement.option for place in contest.order[apart])
+        yield Note(
+            "served_cost",
+            f"cost from the throughput differs by over 5 % from cost by the mean latency for {listing(names)}",
+        )
+    if (contest.step == PASSED).any():
+        yield Note(
+            "busy_time",
+            "costs are of busy time, as if the instance never idles; a month (730 h) is paid either way",
+        )

@@ -1,0 +1,168 @@
+"""The order of the candidates, how sure it is, and what would change it. Numpy on plain arrays."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from advisor.tables import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Exact = Callable[[int], Fraction]
+"""The exact cost of the candidate at a place: products and sums of the figures as they were written."""
+
+TIE_FRACTION: Final = Fraction(1, 100)
+_NEAR: Final = 1e-9
+_NODES: Final = 400
+_BEST_SET: Final = 0.95
+
+
+def order(cost: FloatArray, latency_ms: FloatArray, exact: Exact) -> IntArray:
+    """Return the places of the candidates from the best to the worst.
+
+    Sorted by cost. A group of equals is led by its cheapest; a member has the same cost rounded half up to the cent
+    per 100,000 and is within 1 % of the leader. Inside a group the lower percentile latency comes first (an unknown
+    one last), then the cost, then the place. Both conditions are decided exactly where floating point cannot.
+
+    Args:
+        cost: USD per 100,000, shape (n,), finite.
+        latency_ms: the asked percentile, shape (n,); NaN: unknown.
+        exact: the exact cost at a place; asked for only where rounding could decide.
+    """
+    by_cost = np.argsort(cost, kind="stable")
+    sorted_cost = cost[by_cost]
+    ends = _group_ends(sorted_cost, lambda place: exact(int(by_cost[place])))
+    start, leaders, ends_list = 0, [], ends.tolist()
+    while start < cost.size:
+        leaders.append(start)
+        start = ends_list[start]
+    group = np.repeat(np.arange(len(leaders)), np.diff([*leaders, cost.size]))
+    shared = np.flatnonzero(np.bincount(group, minlength=len(leaders))[group] > 1) if leaders else group
+    latency = np.where(np.isnan(latency_ms), np.inf, latency_ms)[by_cost[shared]]
+    by_cost[shared] = by_cost[shared][np.lexsort((shared, latency, group[shared]))]
+    return by_cost
+
+
+def _group_ends(sorted_cost: FloatArray, exact: Exact) -> IntArray:
+    """One past the last place that would be in a group led by each place."""
+    n = sorted_cost.size
+    cents = sorted_cost * 100 + 0.5
+    whole = np.floor(cents)
+    for place in np.flatnonzero(np.abs(cents - np.round(cents)) <= _NEAR * np.maximum(cents, 1)):
+        whole[place] = float((exact(int(place)) * 100 + Fraction(1, 2)) // 1)
+    last = np.flatnonzero(np.r_[whole[1:] != whole[:-1], True]) if n else np.empty(0, np.int64)
+    same_cent = last[np.searchsorted(last, np.arange(n))] + 1
+    edge = sorted_cost * (1 + float(TIE_FRACTION))
+    surely = np.searchsorted(sorted_cost, edge * (1 - _NEAR), side="right")
+    maybe = np.searchsorted(sorted_cost, edge * (1 + _NEAR), side="right")
+    ends = np.minimum(same_cent, surely)
+    for leader in np.flatnonzero(np.minimum(same_cent, maybe) > ends):
+        most = exact(int(leader)) * (1 + TIE_FRACTION)
+        while ends[leader] < min(same_cent[leader], maybe[leader]) and exact(int(ends[leader])) <= most:
+            ends[leader] += 1
+    return ends
+
+
+def probability_best(
+    log_cost: FloatArray, log_cost_se: FloatArray, kept_probability: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the chance of each option to be the cheapest that keeps the promise, and that none keeps it.
+
+    Log costs are shrunk by empirical Bayes: t2 = max(var(y) - mean(se^2), 1e-6), w = t2 / (t2 + se^2),
+    mu = w y + (1 - w) mean(y), s = sqrt(w) se. Then, with independent normal log costs,
+
+        P(j is the cheapest that keeps it) = Int pi_j f_j(u) Prod_{i != j} (1 - pi_i F_i(u)) du,
+
+    by quadrature over the increments of F_j; P(none keeps it) = Prod (1 - pi_i). No random numbers.
+    Source: docs/method-selection.md, "Probability of being best".
+
+    Args:
+        log_cost: natural log of the cost, shape (n,), finite.
+        log_cost_se: its standard error, shape (n,), >= 0.
+        kept_probability: chance that the promise is kept, shape (n,), 0 .. 1.
+    """
+    if log_cost.size == 0:
+        return np.empty(0), 1.0
+    spread = max(float(log_cost.var() - np.mean(log_cost_se**2)), 1e-6)
+    weight = spread / (spread + log_cost_se**2)
+    centre = weight * log_cost + (1 - weight) * log_cost.mean()
+    sd = np.maximum(np.sqrt(weight) * log_cost_se, 1e-9)
+    best = np.zeros(log_cost.size)
+    nodes, competing = _nodes(centre, sd, kept_probability)
+    below = ndtr((nodes[:, None] - centre[competing]) / sd[competing])
+    dearer = 1 - kept_probability[competing] * below
+    with np.errstate(divide="ignore"):
+        logs = np.log(dearer)
+    none_cheaper = np.exp(
+        np.minimum(logs.sum(axis=1, keepdims=True) - logs, 0.0),
+        where=np.isfinite(logs),
+        out=np.zeros_like(logs),
+    )
+    gain = np.diff(below, axis=0) * (none_cheaper[1:] + none_cheaper[:-1]) / 2
+    best[competing] = kept_probability[competing] * gain.sum(axis=0)
+    return best, float(np.prod(1 - kept_probability))
+
+
+def _nodes(centre: FloatArray, sd: FloatArray, kept: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The log costs at which the integrals are taken, and the options that can be the cheapest at all."""
+    competing = np.flatnonzero(kept > 0)
+    if competing.size == 0:
+        competing = np.arange(centre.size)[:1]
+    low, high = centre[competing] - 8 * sd[competing], centre[competing] + 8 * sd[competing]
+    by_high = np.argsort(high)
+    with np.errstate(divide="ignore"):
+        none_yet = np.cumsum(np.log1p(-np.minimum(kept[competing][by_high], 1.0)))
+    certain = np.flatnonzero(none_yet < np.log(1e-10))
+    cut = high[by_high[certain[0]]] if certain.size else high.max()
+    near = low <= cut
+    competing, low, high = competing[near], low[near], np.minimum(high[near], cut)
+    even = np.linspace(low.min(), cut, _NODES // 4)
+    z = np.linspace(-6.0, 6.0, 25)
+    points = np.sort((centre[competing, None] + sd[competing, None] * z).ravel())
+    points = points[points <= cut]
+    picked = (
+        points[np.linspace(0, points.size - 1, _NODES - even.size).astype(int)] if points.size else points
+    )
+    return np.unique(np.concatenate([even, picked, [low.min(), cut]])), competing
+
+
+def best_set(probability: FloatArray) -> BoolArray:
+    """Return the options that cannot be told from the best: the smallest set with 95 % of the probability."""
+    total = probability.sum()
+    ranked = np.argsort(-probability, kind="stable")
+    before = np.cumsum(probability[ranked]) - probability[ranked]
+    chosen = np.zeros(probability.size, bool)
+    if total > 0:
+        chosen[ranked[before < _BEST_SET * total]] = True
+    return chosen & (probability > 0)
+
+
+def stretches(keeps_from_ms: FloatArray, first: Callable[[IntArray], int]) -> list[tuple[float, int]]:
+    """Return where the recommendation changes as the limit rises: (limit, place of the option that is first).
+
+    Args:
+        keeps_from_ms: least limit that each option keeps, shape (n,); inf: none.
+        first: the place that is first among some places, in the order of the ranking.
+    """
+    found: list[tuple[float, int]] = []
+    edges = np.unique(keeps_from_ms[np.isfinite(keeps_from_ms)])
+    for edge in edges:
+        winner = first(np.flatnonzero(keeps_from_ms <= edge))
+        if not found or found[-1][1] != winner:
+            found.append((float(edge), winner))
+    return found
+
+
+def pareto(cost: FloatArray, latency_ms: FloatArray) -> BoolArray:
+    """Return the options that no other beats in both cost and latency (or equals in one and beats in the other)."""
+    front = np.zeros(cost.size, bool)
+    known = np.flatnonzero(~np.isnan(cost) & ~np.isnan(latency_ms))
+    lowest = np.inf
+    for place in known[np.lexsort((latency_ms[known], cost[known]))]:
+        if latency_ms[place] < lowest:
+            front[place], lowest = True, latency_ms[place]
+    return front
