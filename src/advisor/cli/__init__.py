@@ -1,8 +1,9 @@
 """The command line: a table of commands, each imported only when it is called."""
 
+import os
 import sys
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -43,6 +44,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from advisor.text import closest
+
+            ctx.fail(f'there is no command "{args[0]}"{closest(args[0], COMMANDS)}')
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -76,15 +86,30 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; one line on stderr and exit code 2 for every error raised on purpose."""
     try:
         code = cli.main(args=arguments, prog_name="advisor", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
-        click.echo("advisor: stopped", err=True)
-        sys.exit(130)
+        _fail("stopped", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "advisor"
+        _fail(f"{error.format_message()} (see: {where} --help)", 2)
     except click.ClickException as error:
-        click.echo(f"advisor: {error.format_message()}", err=True)
-        sys.exit(2)
+        _fail(error.format_message(), 2)
     except AdvisorError as error:
-        from advisor.text import printable
-
-        click.echo(f"advisor: {printable(error)}", err=True)
-        sys.exit(2)
+        _fail(str(error), 2)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`| head`); the interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + 13)
+    except OSError as error:
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}", 2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    from advisor.text import printable
+
+    click.echo(f"advisor: {printable(message)}", err=True)
+    sys.exit(code)

@@ -18,7 +18,7 @@ Examples:
   advisor schema answer --format json > answer.schema.json
 """
 )
-@click.argument("name", type=click.Choice(NAMES), required=False)
+@click.argument("name", metavar="[NAME]", type=click.Choice(NAMES), required=False)
 @click.option(
     "--format",
     "format_name",
@@ -28,7 +28,8 @@ Examples:
 def schema(name: str | None, format_name: str | None) -> int:
     """Describe a table, the question or the answer: columns, units, bounds.
 
-    Without a name it lists what can be described.
+    NAME is one of instances, accelerators, prices, benchmarks, ranked, rejected, workload, answer. Without a name it lists
+    what can be described.
     """
     if name is None:
         rows = [{"name": each, "meaning": meaning(each)} for each in NAMES]
