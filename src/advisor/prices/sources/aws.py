@@ -17,7 +17,9 @@ NO_ACCOUNT: Final = "or use --source bulk, which needs no account"
 _EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})
 _REFUSED: Final = frozenset({"AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidSignatureException"})  # fmt: skip
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-_THROTTLED: Final = frozenset({"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException"})
+_THROTTLED: Final = frozenset(
+    {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException"}
+)
 
 
 def client(service: str, region: str, timeout_s: float) -> Any:

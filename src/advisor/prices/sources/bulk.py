@@ -40,10 +40,10 @@ _CHUNK: Final = 1 << 18
 
 def bulk(ask: Ask) -> list[Part]:
     """On-demand prices, reserved terms and capacity blocks of EC2 from the public offer files."""
-    return offer_parts(ask, EC2, "aws_offer_file")
+    return offer_parts(ask, EC2)
 
 
-def offer_parts(ask: Ask, rule: Rule, source: str) -> list[Part]:
+def offer_parts(ask: Ask, rule: Rule) -> list[Part]:
     """Return one part for each regional file of an offer, or for each saved one.
 
     Raises:
@@ -51,18 +51,20 @@ def offer_parts(ask: Ask, rule: Rule, source: str) -> list[Part]:
     """
     if ask.saved:
         files = saved_files(ask.saved, rule.offer, (".csv", ".json", ".csv.gz", ".json.gz"))
-        return [Part(path.name, partial(_read_saved, path, ask, rule, source)) for path in files]
+        return [Part(path.name, partial(_read_saved, path, ask, rule)) for path in files]
     index = offers_root(ask.base_url) + f"/{rule.offer}/current/region_index.json"
     found = web.get_json(index, ask.timeout_s)
     try:
         addresses = {str(r["regionCode"]): str(r["currentVersionUrl"]) for r in found["regions"].values()}
     except (KeyError, TypeError, AttributeError):
-        raise PricesError(f"{index}: no region index (regions with regionCode and currentVersionUrl)") from None
+        raise PricesError(
+            f"{index}: no region index (regions with regionCode and currentVersionUrl)"
+        ) from None
     for region in ask.regions:
         if region not in addresses:
             raise PricesError(f"{index}: has no region {region}; it has {', '.join(sorted(addresses))}")
     return [
-        Part(region, partial(_fetch, web.join(index, address), region, ask, rule, source))
+        Part(region, partial(_fetch, web.join(index, address), region, ask, rule))
         for region, address in sorted(addresses.items())
         if ask.wants(region)
     ]
@@ -77,21 +79,21 @@ def offers_root(base_url: str) -> str:
     return f"{base}/offers/v1.0/{partition}"
 
 
-def _fetch(address: str, region: str, ask: Ask, rule: Rule, source: str) -> Answer:
+def _fetch(address: str, region: str, ask: Ask, rule: Rule) -> Answer:
     url = address.removesuffix(".json") + ".csv"
 
     def read() -> Answer:
         with web.open_url(url, ask.timeout_s) as stream:
-            return read_csv(stream, url, ask, rule, source, region)
+            return read_csv(stream, url, ask, rule, region)
 
     return web.retried(read, url)
 
 
-def _read_saved(path: Path, ask: Ask, rule: Rule, source: str) -> Answer:
+def _read_saved(path: Path, ask: Ask, rule: Rule) -> Answer:
     read = read_csv if ".csv" in path.suffixes else read_json
     try:
         with web.open_file(path) as stream:
-            return read(stream, str(path), ask, rule, source)
+            return read(stream, str(path), ask, rule)
     except (OSError, EOFError) as error:
         raise PricesError(f"{path}: cannot be read ({error}): was it saved whole?") from None
 
@@ -102,7 +104,7 @@ def preamble(lines: Iterator[list[str]], where: str, offer: str) -> tuple[str, l
     Raises:
         PricesError: it is no offer file, or one of another offer.
     """
-    said = {}
+    said: dict[str, str] = {}
     for name in _PREAMBLE:
         line = next(lines, [])
         if len(line) != 2 or line[0] != name:
@@ -139,7 +141,7 @@ def positions(header: list[str], names: tuple[str, ...], where: str) -> list[int
     return [header.index(name) for name in names]
 
 
-def read_csv(stream: IO[bytes], where: str, ask: Ask, rule: Rule, source: str, region: str = "") -> Answer:
+def read_csv(stream: IO[bytes], where: str, ask: Ask, rule: Rule, region: str = "") -> Answer:
     """Read a regional CSV offer file.
 
     Args:
@@ -147,7 +149,6 @@ def read_csv(stream: IO[bytes], where: str, ask: Ask, rule: Rule, source: str, r
         where: its name, for errors.
         ask: which regions are wanted.
         rule: which units are meant.
-        source: source id of the rows.
         region: the region the file is of, where that is known.
 
     Raises:
@@ -161,7 +162,7 @@ def read_csv(stream: IO[bytes], where: str, ask: Ask, rule: Rule, source: str, r
         _select(lines, header, where, selection)
     except (UnicodeDecodeError, csv.Error) as error:
         raise PricesError(f"{where}: line {lines.line_num}: {error}") from None
-    return selection.answer(ask, as_of, source, whole=True, region=region)
+    return selection.answer(ask, as_of, whole=True, region=region)
 
 
 def _select(lines: Any, header: list[str], where: str, selection: Selection) -> None:
@@ -178,7 +179,9 @@ def _select(lines: Any, header: list[str], where: str, selection: Selection) -> 
     verdicts: dict[tuple[str, ...], int] = {}
     for row in lines:
         if len(row) != width:
-            raise PricesError(f"{where}: line {lines.line_num}: {len(row)} columns of {width}: the file is cut off")
+            raise PricesError(
+                f"{where}: line {lines.line_num}: {len(row)} columns of {width}: the file is cut off"
+            )
         values = judged(row)
         verdict = verdicts.get(values)
         if verdict is None:
@@ -201,7 +204,7 @@ def _several(places: list[int]) -> Any:
     return itemgetter(*places)
 
 
-def read_json(stream: IO[bytes], where: str, ask: Ask, rule: Rule, source: str, region: str = "") -> Answer:
+def read_json(stream: IO[bytes], where: str, ask: Ask, rule: Rule, region: str = "") -> Answer:
     """Read a JSON offer file as a stream; see `read_csv`. The products stand before the terms in it."""
     import ijson
 
@@ -222,9 +225,7 @@ def read_json(stream: IO[bytes], where: str, ask: Ask, rule: Rule, source: str, 
         raise PricesError(f"{where}: broken or cut-off JSON ({' '.join(str(error).split())[:80]})") from None
     if facts.get("offerCode") != rule.offer:
         raise PricesError(f"{where}: offer {clean(facts.get('offerCode', 'unknown'))}, not {rule.offer}")
-    return selection.answer(
-        ask, iso_day(facts.get("publicationDate", ""), where), source, whole=True, region=region
-    )
+    return selection.answer(ask, iso_day(facts.get("publicationDate", ""), where), whole=True, region=region)
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -239,7 +240,9 @@ def _facts(head: bytes) -> dict[str, str]:
     return dict(re.findall(r'"(offerCode|publicationDate)"\s*:\s*"([^"]*)"', said))
 
 
-def _take(prefix: str, items: list[tuple[str, Any]], selection: Selection, units: dict[str, list[Line]]) -> None:
+def _take(
+    prefix: str, items: list[tuple[str, Any]], selection: Selection, units: dict[str, list[Line]]
+) -> None:
     for sku, item in items:
         if prefix == "products":
             attributes = {**item.get("attributes", {}), "productFamily": item.get("productFamily", "")}

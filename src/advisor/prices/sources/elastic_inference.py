@@ -7,4 +7,4 @@ from advisor.prices.sources.skus import ELASTIC_INFERENCE
 
 def elastic_inference(ask: Ask) -> list[Part]:
     """On-demand prices of attachable accelerators from the public offer files."""
-    return offer_parts(ask, ELASTIC_INFERENCE, "aws_elastic_inference_offer")
+    return offer_parts(ask, ELASTIC_INFERENCE)

@@ -18,7 +18,6 @@ from advisor.errors import PricesError
 from advisor.prices.snapshot import checked
 from advisor.prices.sources import aws
 from advisor.prices.sources.ask import Answer, Ask, Part, price_frame, saved_files
-from advisor.prices.sources.spot import region_of
 from advisor.tables import Instances
 from advisor.text import clean
 
@@ -38,7 +37,7 @@ class Accelerator(NamedTuple):
 
     kind: str
     name: str = ""
-    count: float = NAN
+    devices: float = NAN
     memory_mib: float = NAN
     cores: int | None = None
 
@@ -66,7 +65,9 @@ def instance_types(ask: Ask) -> list[Part]:
 def _fetch(ec2: Any, region: str) -> Answer:
     with aws.plainly("ec2", region):
         pages = list(ec2.get_paginator("describe_instance_types").paginate())
-        offerings = list(ec2.get_paginator("describe_instance_type_offerings").paginate(LocationType="region"))
+        offerings = list(
+            ec2.get_paginator("describe_instance_type_offerings").paginate(LocationType="region")
+        )
     as_of = aws.day_of(pages[-1])
     types = [item for page in pages for item in page["InstanceTypes"]]
     offered = frozenset(item["InstanceType"] for page in offerings for item in page["InstanceTypeOfferings"])
@@ -98,12 +99,13 @@ def _offerings_answer(items: list[Any], where: str, as_of: str) -> Answer:
     """What was saved may have been asked with a filter: it proves that a type is sold, not that another is not."""
     try:
         sold = sorted({item["InstanceType"] for item in items})
-        for item in items:
-            if item["LocationType"] == "availability-zone":
-                region_of(item["Location"])
     except (KeyError, TypeError) as error:
         raise PricesError(f"{where}: not of the documented shape ({clean(str(error))})") from None
-    return Answer(price_frame([], where), instances=_frame([{"instance_type": t} for t in sold], where, as_of), as_of=as_of)
+    return Answer(
+        price_frame([], where),
+        instances=_frame([{"instance_type": t} for t in sold], where, as_of),
+        as_of=as_of,
+    )
 
 
 def read_types(items: Iterable[Any], where: str, as_of: str) -> DataFrame[Instances]:
@@ -123,7 +125,9 @@ def read_types(items: Iterable[Any], where: str, as_of: str) -> DataFrame[Instan
             rows.append(_row(item))
         except (KeyError, TypeError, AttributeError) as error:
             name = item.get("InstanceType", "an item") if isinstance(item, dict) else "an item"
-            raise PricesError(f"{where}: {clean(str(name))} is not of the documented shape ({clean(str(error))})") from None
+            raise PricesError(
+                f"{where}: {clean(str(name))} is not of the documented shape ({clean(str(error))})"
+            ) from None
     return _frame(rows, where, as_of)
 
 
@@ -136,11 +140,10 @@ def _frame(rows: list[dict[str, Any]], where: str, as_of: str) -> DataFrame[Inst
         else:
             frame[name] = frame[name].fillna("").astype("str")
     frame = frame.assign(
-        as_of=as_of,
+        as_of=(frame["source"] != "").map({True: as_of, False: ""}),
         availability="sold",
         availability_as_of=as_of,
         availability_source=SOURCE,
-        source=frame["source"].where(frame["source"] != "", SOURCE),
     )
     return checked(frame.sort_values("instance_type", ignore_index=True), Instances, where)
 
@@ -158,7 +161,7 @@ def _row(item: Mapping[str, Any]) -> dict[str, Any]:
         "current_generation": _flag(item.get("CurrentGeneration")),
         "accelerator_kind": found.kind,
         "accelerator_name": found.name,
-        "accelerator_count": found.count,
+        "accelerator_count": found.devices,
         "accelerator_memory_mib": corrected or found.memory_mib,
         "neuron_core_count": found.cores,
         "source": CORRECTED if corrected else SOURCE,

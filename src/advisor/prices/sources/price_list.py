@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from advisor.prices.sources.bulk import iso_day
 from advisor.prices.sources.skus import EC2, Selection, term_lines
 from advisor.text import clean
 
-SOURCE: Final = "aws_price_list_api"
+RULE: Final = replace(EC2, source="aws_price_list_api")
 # The other conditions are tested on the answer: some lists do not have their attributes, and a unit that fails
 # one of them is how a refusal gets its reason.
 _FILTERS: Final = {"operatingSystem": "Linux", "preInstalledSw": "NA", "capacitystatus": "Used"}
@@ -26,9 +27,12 @@ def price_list(ask: Ask) -> list[Part]:
         return [Part(path.name, partial(_read_saved, path, ask)) for path in files]
     regions = sorted(ask.regions) or _all_regions(ask)
     clients = {
-        home: aws.client("pricing", home, ask.timeout_s) for home in sorted(set(map(aws.pricing_region, regions)))
+        home: aws.client("pricing", home, ask.timeout_s)
+        for home in sorted(set(map(aws.pricing_region, regions)))
     }
-    return [Part(region, partial(_fetch, clients[aws.pricing_region(region)], region, ask)) for region in regions]
+    return [
+        Part(region, partial(_fetch, clients[aws.pricing_region(region)], region, ask)) for region in regions
+    ]
 
 
 def _all_regions(ask: Ask) -> list[str]:
@@ -53,7 +57,7 @@ def _fetch(pricing: Any, region: str, ask: Ask) -> Answer:
         PaginationConfig={"PageSize": 100},
     )
     with aws.plainly("pricing", region):
-        return read_items(_items(pages, f"GetProducts in {region}"), f"GetProducts in {region}", ask, region=region)
+        return read_items(_items(pages, f"GetProducts in {region}"), ask, region=region)
 
 
 def _items(pages: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:
@@ -69,22 +73,21 @@ def _read_saved(path: Path, ask: Ask) -> Answer:
         pages = [{"PriceList": [answer]}]
     if not all(isinstance(page, dict) and "PriceList" in page for page in pages):
         raise PricesError(f"{path}: no GetProducts answer (PriceList is missing)")
-    return read_items(_items(pages, str(path)), str(path), ask)
+    return read_items(_items(pages, str(path)), ask)
 
 
-def read_items(items: Iterable[tuple[str, Any]], where: str, ask: Ask, region: str = "") -> Answer:
+def read_items(items: Iterable[tuple[str, Any]], ask: Ask, region: str = "") -> Answer:
     """Read the items of GetProducts.
 
     Args:
         items: place (for errors) and item; an item is a JSON text, as the API gives it, or what it holds.
-        where: opens the text of an error.
         ask: which regions are wanted.
         region: the region that was asked for whole; empty: the items are whatever was saved.
 
     Raises:
         PricesError: an item is not JSON, or not of the documented shape.
     """
-    selection = Selection(EC2, ask.region_names)
+    selection = Selection(RULE, ask.region_names)
     newest = ""
     for place, item in items:
         try:
@@ -104,4 +107,4 @@ def read_items(items: Iterable[tuple[str, Any]], where: str, ask: Ask, region: s
                     lines += term_lines(term_type, terms.get(term_type, {}))
             except PricesError as error:
                 raise PricesError(f"{place} (SKU {clean(sku)}): {error}") from None
-    return selection.answer(ask, newest, SOURCE, whole=bool(region), region=region)
+    return selection.answer(ask, newest, whole=bool(region), region=region)

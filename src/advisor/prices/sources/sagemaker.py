@@ -7,4 +7,4 @@ from advisor.prices.sources.skus import SAGEMAKER
 
 def sagemaker(ask: Ask) -> list[Part]:
     """On-demand prices of real-time endpoints from the public offer files."""
-    return offer_parts(ask, SAGEMAKER, "aws_sagemaker_offer")
+    return offer_parts(ask, SAGEMAKER)

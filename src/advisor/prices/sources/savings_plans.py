@@ -111,12 +111,16 @@ def read_csv(stream: IO[bytes], where: str, ask: Ask, region: str = "") -> Answe
 
 
 def _csv_rates(lines: Any, header: list[str], where: str) -> Iterator[_Rate]:
-    usage_at, operation_at, unit_at = positions(header, ("DiscountedUsageType", "DiscountedOperation", "Unit"), where)
+    usage_at, operation_at, unit_at = positions(
+        header, ("DiscountedUsageType", "DiscountedOperation", "Unit"), where
+    )
     facts = itemgetter(*positions(header, _COLUMNS, where))
     length_unit_at = positions(header, ("LeaseContractLengthUnit",), where)[0]
     for row in lines:
         if len(row) != len(header):
-            raise PricesError(f"{where}: line {lines.line_num}: {len(row)} columns of {len(header)}: the file is cut off")
+            raise PricesError(
+                f"{where}: line {lines.line_num}: {len(row)} columns of {len(header)}: the file is cut off"
+            )
         if row[operation_at] != "RunInstances" or row[unit_at] != "Hrs" or row[length_unit_at] != "year":
             continue
         found = _BOX.fullmatch(row[usage_at])
@@ -127,7 +131,9 @@ def _csv_rates(lines: Any, header: list[str], where: str) -> Iterator[_Rate]:
 def savings_plans_api(ask: Ask) -> list[Part]:
     """Savings plan rates from DescribeSavingsPlansOfferingRates, which needs an account."""
     if ask.saved:
-        return [Part(path.name, partial(_read_saved_answer, path, ask)) for path in saved_files(ask.saved, _API)]
+        return [
+            Part(path.name, partial(_read_saved_answer, path, ask)) for path in saved_files(ask.saved, _API)
+        ]
     regions = aws.enabled_regions(ask.regions, ask.timeout_s)
     homes = {region: "cn-north-1" if region.startswith("cn-") else "us-east-1" for region in regions}
     clients = {home: aws.client("savingsplans", home, ask.timeout_s) for home in sorted(set(homes.values()))}
@@ -156,7 +162,9 @@ def _fetch_rates(savingsplans: Any, region: str, ask: Ask) -> Answer:
                 break
             question["nextToken"] = token
     rates = _api_rates(pages, f"{_API} in {region}")
-    return _answer(rates, ask, aws.day_of(pages[-1]), "aws_savings_plan_api", region, whole=True, region=region)
+    return _answer(
+        rates, ask, aws.day_of(pages[-1]), "aws_savings_plan_api", region, whole=True, region=region
+    )
 
 
 def _read_saved_answer(path: Path, ask: Ask) -> Answer:
@@ -190,7 +198,9 @@ def _api_rates(pages: Iterable[Any], where: str) -> Iterator[_Rate]:
                         str(result["rate"]),
                     )
         except (KeyError, TypeError) as error:
-            raise PricesError(f"{where}: page {number} is not of the documented shape ({clean(str(error))})") from None
+            raise PricesError(
+                f"{where}: page {number} is not of the documented shape ({clean(str(error))})"
+            ) from None
 
 
 def _answer(
@@ -215,7 +225,9 @@ def _answer(
         except ValueError:
             amounts = []
         if len(amounts) != 1 or amounts[0] <= 0:
-            reason = f"{option}: {len(amounts)} rates remain" if len(amounts) > 1 else f"{option}: no rate above 0"
+            reason = (
+                f"{option}: {len(amounts)} rates remain" if len(amounts) > 1 else f"{option}: no rate above 0"
+            )
             refused.append(Refusal(instance_type, of_region, reason))
             continue
         years = int(next(iter(same)).years)
@@ -226,8 +238,8 @@ def _answer(
                 option,
                 amounts[0],
                 currency,
-                as_of,
-                source,
+                as_of=as_of,
+                source=source,
                 upfront=upfront,
                 months=12 * years,
             )

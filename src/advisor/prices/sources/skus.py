@@ -13,11 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from pandera.typing.pandas import DataFrame
-
 from advisor.errors import PricesError
 from advisor.prices.sources.ask import Answer, Ask, PriceRow, Refusal, Scope, price_frame, product_of
-from advisor.tables import HOURS_PER_YEAR, Prices
+from advisor.tables import HOURS_PER_YEAR
 from advisor.text import clean
 
 ACCEPTED: Final = 1_000
@@ -48,6 +46,7 @@ class Rule:
     conditions: tuple[Condition, ...]
     named_by: str
     name: re.Pattern[str]
+    source: str
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -88,6 +87,7 @@ EC2: Final = Rule(
     ),
     "instanceType",
     re.compile(r"([a-z][a-z0-9-]*\.[a-z0-9-]+)"),
+    "aws_offer_file",
 )
 SAGEMAKER: Final = Rule(
     "AmazonSageMaker",
@@ -97,12 +97,14 @@ SAGEMAKER: Final = Rule(
     ),
     "usagetype",
     re.compile(r".*:(ml\.[a-z0-9-]+\.[a-z0-9-]+)"),
+    "aws_sagemaker_offer",
 )
 ELASTIC_INFERENCE: Final = Rule(
     "AmazonEI",
     (_condition("productFamily", "Elastic Inference", "not an accelerator"),),
     "usagetype",
     re.compile(r"(?:.*[-:])?(eia[0-9]+\.[a-z0-9]+)"),
+    "aws_elastic_inference_offer",
 )
 
 CSV_COLUMNS: Final[Mapping[str, str]] = {
@@ -183,13 +185,12 @@ class Selection:
             self.closest[key] = verdict
         return None
 
-    def answer(self, ask: Ask, as_of: str, source: str, *, whole: bool, region: str = "") -> Answer:
+    def answer(self, ask: Ask, as_of: str, *, whole: bool, region: str = "") -> Answer:
         """Return the price rows of all that was seen, and what was refused.
 
         Args:
             ask: what was asked; rows of other regions are left out.
             as_of: date of the list, ISO.
-            source: source id of the rows.
             whole: the list holds all there is of its regions, so that it replaces what was known of them.
             region: the region the list is of, where that is known beforehand.
         """
@@ -197,7 +198,7 @@ class Selection:
         refused: list[Refusal] = []
         for key in sorted(self.accepted.keys() | self.closest.keys() | self.capacity_blocks):
             if ask.wants(key[1]):
-                found, reasons = self._rows(key, as_of, source)
+                found, reasons = self._rows(key, as_of)
                 rows += found
                 refused += reasons
         prices = price_frame(rows, self.rule.offer)
@@ -210,13 +211,13 @@ class Selection:
             as_of=as_of,
         )
 
-    def _rows(self, key: tuple[str, str], as_of: str, source: str) -> tuple[list[PriceRow], list[Refusal]]:
+    def _rows(self, key: tuple[str, str], as_of: str) -> tuple[list[PriceRow], list[Refusal]]:
         units = self.accepted.get(key, {})
         if len(units) > 1:
             return [], [Refusal(*key, f"{len(units)} SKUs remain ({', '.join(sorted(map(clean, units)))})")]
         if not units and key in self.capacity_blocks:
             note = "capacity block only: no on-demand price"
-            return [PriceRow(*key, "capacity_block", as_of=as_of, source=source, note=note)], []
+            return [PriceRow(*key, "capacity_block", as_of=as_of, source=self.rule.source, note=note)], []
         if not units:
             return [], [Refusal(*key, self.rule.conditions[self.closest[key]].lacking)]
         ((sku, lines),) = units.items()
@@ -224,7 +225,7 @@ class Selection:
         refused: list[Refusal] = []
         for name, group in _by_purchase(lines).items():
             try:
-                rows.append(_row(key, name, group, as_of, source))
+                rows.append(_row(key, name, group, as_of=as_of, source=self.rule.source))
             except PricesError as error:
                 refused.append(Refusal(*key, f"{error} (SKU {clean(sku)})"))
         if not any(line.term_type == "OnDemand" for line in lines):
@@ -254,7 +255,9 @@ def term_lines(term_type: str, terms: Mapping[str, Any]) -> list[Line]:
             for currency, amount in dimension["pricePerUnit"].items()
         ]
     except (KeyError, AttributeError, TypeError) as error:
-        raise PricesError(f"a {term_type} term is not of the documented shape ({clean(str(error))})") from None
+        raise PricesError(
+            f"a {term_type} term is not of the documented shape ({clean(str(error))})"
+        ) from None
 
 
 class _Purchase(NamedTuple):
@@ -281,7 +284,9 @@ def payment(text: str) -> str:
     return clean(text).strip().lower().replace(" ", "_")
 
 
-def _row(key: tuple[str, str], purchase: _Purchase, lines: list[Line], as_of: str, source: str) -> PriceRow:
+def _row(
+    key: tuple[str, str], purchase: _Purchase, lines: list[Line], *, as_of: str, source: str
+) -> PriceRow:
     hourly = _amounts(lines, "Hrs", purchase.option)
     upfront = _amounts(lines, "Quantity", purchase.option)
     if len(hourly) > 1 or len(upfront) > 1:
@@ -289,7 +294,7 @@ def _row(key: tuple[str, str], purchase: _Purchase, lines: list[Line], as_of: st
     if purchase.option == "on_demand":
         if not hourly or hourly[0] <= 0:
             raise PricesError("on_demand: the price is 0 or missing")
-        return priced(key, "on_demand", hourly[0], purchase.currency, as_of, source)
+        return priced(key, "on_demand", hourly[0], purchase.currency, as_of=as_of, source=source)
     if not purchase.years:
         raise PricesError(f"{purchase.option}: a term of unknown length")
     if not upfront and not purchase.option.endswith("no_upfront"):
@@ -303,8 +308,8 @@ def _row(key: tuple[str, str], purchase: _Purchase, lines: list[Line], as_of: st
         purchase.option,
         effective,
         purchase.currency,
-        as_of,
-        source,
+        as_of=as_of,
+        source=source,
         upfront=once,
         months=12 * purchase.years,
     )
@@ -322,9 +327,9 @@ def priced(
     option: str,
     amount: float,
     currency: str,
+    *,
     as_of: str,
     source: str,
-    *,
     upfront: float | None = None,
     months: int | None = None,
     statistic: str = "list",
@@ -350,5 +355,3 @@ def priced(
         source,
         note,
     )
-
-

@@ -69,6 +69,7 @@ def read_history(entries: Iterable[Any], where: str, ask: Ask, region: str = "")
         PricesError: an entry is not of the documented shape.
     """
     changes: dict[tuple[str, str], dict[str, set[Change]]] = {}
+    refused: set[Refusal] = set()
     for entry in entries:
         try:
             if entry["ProductDescription"] not in _LINUX:
@@ -76,33 +77,42 @@ def read_history(entries: Iterable[Any], where: str, ask: Ask, region: str = "")
             key = (str(entry["InstanceType"]), str(entry["AvailabilityZone"]))
             when, price = _time(entry["Timestamp"]), float(entry["SpotPrice"])
         except (KeyError, TypeError, ValueError) as error:
-            raise PricesError(f"{where}: an entry is not of the documented shape ({clean(str(error))})") from None
+            raise PricesError(
+                f"{where}: an entry is not of the documented shape ({clean(str(error))})"
+            ) from None
+        if region_of(key[1]) is None:
+            refused.add(
+                Refusal(
+                    key[0], region, f"a spot price of {clean(key[1])}, which is no zone of a known region"
+                )
+            )
+            continue
         changes.setdefault(key, {}).setdefault(entry["ProductDescription"], set()).add((when, price))
     newest: dict[str, datetime] = {}
     for (_, zone), by_product in changes.items():
         last = max(when for found in by_product.values() for when, _ in found)
-        newest[region_of(zone)] = max(last, newest.get(region_of(zone), last))
+        code = region_of(zone) or ""
+        newest[code] = max(last, newest.get(code, last))
     rows: list[PriceRow] = []
-    refused: list[Refusal] = []
     for (instance_type, zone), by_product in sorted(changes.items()):
-        code = region_of(zone)
+        code = region_of(zone) or ""
         series = sorted(by_product[next(name for name in _LINUX if name in by_product)])
         if not ask.wants(code):
             continue
         if any(price <= 0 for _, price in series):
-            refused.append(Refusal(instance_type, code, f"a spot price of 0 in {clean(zone)}"))
+            refused.add(Refusal(instance_type, code, f"a spot price of 0 in {clean(zone)}"))
             continue
         end = newest[code]
         figures = statistics(series, end - timedelta(days=ask.window_days), end)
         rows += [
-            priced((instance_type, code), "spot", price, _currency(code), end.date().isoformat(), SOURCE,
+            priced((instance_type, code), "spot", price, _currency(code), as_of=end.date().isoformat(), source=SOURCE,
                    statistic=name, zone=zone, note=f"{INTERRUPTIBLE}; {_SAID[name].format(ask.window_days)}")
             for name, price in figures.items()
         ]  # fmt: skip
     prices = price_frame(rows, where)
     replaces = frozenset({Scope(region, "ec2", "spot")}) if region else frozenset()
     dates = [when.date().isoformat() for when in newest.values()]
-    return Answer(prices, replaces, tuple(refused), as_of=max(dates, default=""))
+    return Answer(prices, replaces, tuple(sorted(refused)), as_of=max(dates, default=""))
 
 
 _SAID: Final = {
@@ -135,16 +145,10 @@ def statistics(series: list[Change], start: datetime, end: datetime) -> dict[str
     }
 
 
-def region_of(zone: str) -> str:
-    """Return the region, or the local zone group, of an availability zone: us-west-2a -> us-west-2.
-
-    Raises:
-        PricesError: it is no zone's name.
-    """
+def region_of(zone: str) -> str | None:
+    """Return the region, or the local zone group, of an availability zone (us-west-2a -> us-west-2), or None."""
     found = _ZONE.fullmatch(zone)
-    if found is None:
-        raise PricesError(f"{clean(zone)!r} is no availability zone")
-    return found[1]
+    return found[1] if found else None
 
 
 def _currency(region: str) -> str:

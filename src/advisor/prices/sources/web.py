@@ -59,7 +59,7 @@ def open_url(url: str, timeout_s: float) -> IO[bytes]:
 
 def unpacked(stream: IO[bytes]) -> IO[bytes]:
     """Return the unpacked bytes of a gzip stream."""
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream), 1 << 18)  # type: ignore[arg-type]
+    return io.BufferedReader(gzip.GzipFile(fileobj=stream), 1 << 18)
 
 
 def open_file(path: Path) -> IO[bytes]:
