@@ -141,15 +141,20 @@ def _outcome(future: Future[Answer]) -> str:
 
 
 def merge(base: Catalogue, answers: Iterable[Answer]) -> Catalogue:
-    """Lay answers over a catalogue: their rows replace those of the same key, and all old rows of the scopes they list wholly."""
+    """Lay answers over a catalogue; a newer fact is never replaced by an older one.
+
+    Rows of an answer replace those of the same key, and all old rows of the scopes that it lists wholly.
+    """
     answers = list(answers)
+    key = list(PRICE_KEY)
     new = pd.concat([base.prices.iloc[:0], *(a.prices for a in answers)], ignore_index=True)
-    new = new.drop_duplicates(list(PRICE_KEY), keep="last")
-    replaced = {"|".join(scope) for answer in answers for scope in answer.replaces}
-    old = base.prices[~scopes(base.prices).isin(replaced)]
-    hidden = pd.MultiIndex.from_frame(old[list(PRICE_KEY)]).isin(
-        pd.MultiIndex.from_frame(new[list(PRICE_KEY)])
-    )
+    new = new.drop_duplicates(key, keep="last")
+    known = new[key].merge(base.prices[[*key, "as_of"]], on=key, how="left")["as_of"].fillna("")
+    new = new[new["as_of"].to_numpy() >= known.to_numpy()]
+    listed_on = {"|".join(scope): answer.as_of for answer in answers for scope in answer.replaces}
+    gone = base.prices["as_of"] <= scopes(base.prices).map(listed_on).fillna("")
+    old = base.prices[~gone]
+    hidden = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))
     prices = _note_offerings(pd.concat([old[~hidden], new], ignore_index=True), answers)
     accelerators = _with_accelerators(base.accelerators, new)
     return replace(
