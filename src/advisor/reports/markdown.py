@@ -58,8 +58,7 @@ def _blocks(advice: Advice, presentation: Presentation) -> Iterator[str]:
     if reversals:
         yield "### What would change it\n"
         yield from _text_table(("option", "when"), reversals)
-    left = say.unmeasured(advice)
-    notes = [note.text for note in advice.notes] + ([left] if left else [])
+    notes = say.notes(advice)
     if notes:
         yield "### Notes\n"
         yield "\n".join(f"- {escaped(note)}" for note in notes) + "\n"

@@ -4,6 +4,7 @@ Nothing here is escaped or laid out; the terminal and the Markdown report do tha
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -114,9 +115,9 @@ def percent(fraction: float) -> str:
     """Write a share as per cent; what is not certain never reads 0 % or 100 %."""
     shown = f"{100 * fraction:.0f}"
     if shown == "100" and fraction < 1:
-        return "> 99 %"
+        return ">99 %"
     if shown == "0" and fraction > 0:
-        return "< 1 %"
+        return "<1 %"
     return f"{shown} %"
 
 
@@ -153,7 +154,6 @@ _CHOICES: Final[Mapping[str, Callable[[Any], str]]] = {
     "region": str,
     "purchase_option": words,
     "statistic": words,
-    "months": lambda months: f"{months} months",
     "batch_size": lambda count: f"batch {count}",
     "concurrency": lambda count: f"{count} in flight",
     "copies": lambda count: "1 copy" if count == 1 else f"{count} copies",
@@ -192,13 +192,26 @@ def percentile_cell(row: Row, limit: float | None) -> Cell:
             mark + milliseconds(point, limit),
             *interval_line(low, high, lambda ms: milliseconds(ms, limit)),
         )
-    if known(low) and known(high):
-        return (f"{milliseconds(low, limit)} to {milliseconds(high, limit)}",)
     if known(high):
-        return (f"<= {milliseconds(high, limit)}",)
+        return (
+            f"<= {milliseconds(high, limit)}",
+            *((f">= {milliseconds(low, limit)}",) if known(low) else ()),
+        )
     if known(low):
         return (f">= {milliseconds(low, limit)}",)
     return ("unknown",)
+
+
+def cost_interval(low: Any, high: Any, factor: float) -> Cell:
+    """Write the interval of a cost as a second line, with as many digits as it takes to tell its ends apart."""
+    if not (known(low) and known(high)):
+        return interval_line(low, high, lambda usd: money(usd * factor))
+    ends = [money(low * factor), money(high * factor)]
+    for digits in range(3, 7):
+        if ends[0] != ends[1]:
+            break
+        ends = [number(low * factor, digits), number(high * factor, digits)]
+    return (f"{ends[0]}-{ends[1]}",)
 
 
 def interval_line(low: Any, high: Any, write: Callable[[float], str]) -> Cell:
@@ -222,8 +235,8 @@ def keeps_cell(row: Row) -> Cell:
     if not (known(low) and known(high)):
         return (said,)
     if share(low, least=True) == share(high, least=False):
-        return (f"{said}  {share(low, least=True)}",)
-    return (f"{said}  >= {share(low, least=True)}" if low > 0 else f"{said}  <= {share(high, least=False)}",)
+        return (said, share(low, least=True))
+    return (said, f">= {share(low, least=True)}" if low > 0 else f"<= {share(high, least=False)}")
 
 
 def evidence_cell(row: Row) -> Cell:
@@ -255,7 +268,7 @@ def ranking_columns(advice: Advice, presentation: Presentation) -> list[Column]:
             return ("unknown",)
         return (
             money(row[name] * cost_factor),
-            *interval_line(row[low], row[high], lambda usd: money(usd * cost_factor)),
+            *cost_interval(row[low], row[high], cost_factor),
         )
 
     columns = [
@@ -275,7 +288,7 @@ def ranking_columns(advice: Advice, presentation: Presentation) -> list[Column]:
         ),
     ]
     if limit is not None:
-        columns.append(Column("keeps", f"within {plain(limit)} ms", [keeps_cell(row) for row in shown]))
+        columns.append(Column("keeps", f"<= {plain(limit)} ms", [keeps_cell(row) for row in shown]))
     columns += [
         Column("mean", "mean ms", figure("latency_mean_ms", milliseconds), True),
         Column("price", "$/h", figure("price_usd_per_hour", hourly), True),
@@ -308,6 +321,10 @@ def ranking_columns(advice: Advice, presentation: Presentation) -> list[Column]:
 # ------------------------------------------------------------------------------------------- the rejected
 
 
+_FIGURES: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_OPERATING: Final = [name for name in _CHOICES if name not in ("region", "purchase_option", "statistic")]
+
+
 @dataclass(frozen=True)
 class Loss:
     """Rejected candidates of one option that were lost for one reason."""
@@ -317,7 +334,8 @@ class Loss:
     reason: str
 
 
-def _places(rows: Sequence[Row]) -> str:
+def _elsewhere(rows: Sequence[Row]) -> str:
+    """Say where else the same loss occurs: by name where the places are few, else by their count."""
     said = []
     for name, noun in (("region", "regions"), ("purchase_option", "purchase options")):
         values = sorted({str(row[name]) for row in rows if known(row[name])})
@@ -325,30 +343,32 @@ def _places(rows: Sequence[Row]) -> str:
             said.append(f"{len(values)} {noun}")
         elif len(values) > 1:
             said.append(", ".join(words(value) if name == "purchase_option" else value for value in values))
-    return f" ({'; '.join(said)})" if said else ""
+    if not said:
+        return ""
+    alike = "" if len({row["reason"] for row in rows}) == 1 else f"{len(rows)} alike, "
+    return f" ({alike}in {'; '.join(said)})"
 
 
 def losses(advice: Advice) -> list[Loss]:
-    """Return the rejected in their order, the same loss of one option in several places taken together."""
+    """Return the rejected in their order; one option lost for one reason in several places is one loss.
+
+    Reasons that differ only in their figures (a price in each region) are one reason; the first is shown.
+    """
     groups: dict[tuple[str, ...], list[Row]] = {}
     own: dict[str, list[Row]] = {}
     rows = records(advice.rejected)
     for row in rows:
         own.setdefault(row["option"], []).append(row)
     operating = {
-        option: [
-            name
-            for name in differing(mine)
-            if name not in ("region", "purchase_option", "statistic", "months")
-        ]
-        for option, mine in own.items()
+        option: [name for name in differing(mine) if name in _OPERATING] for option, mine in own.items()
     }
     for row in rows:
-        key = (row["option"], choices(row, operating[row["option"]]), row["failed"], row["reason"])
+        reason = _FIGURES.sub("#", row["reason"])
+        key = (row["option"], choices(row, operating[row["option"]]), row["failed"], reason)
         groups.setdefault(key, []).append(row)
     return [
-        Loss(f"{option} ({how})" if how else option, step, reason + _places(same))
-        for (option, how, step, reason), same in groups.items()
+        Loss(f"{option} ({how})" if how else option, step, same[0]["reason"] + _elsewhere(same))
+        for (option, how, step, _), same in groups.items()
     ]
 
 
@@ -415,10 +435,17 @@ def movement(advice: Advice, per: Per) -> list[tuple[str, str]]:
 
 
 def reversals(advice: Advice, top: int) -> list[tuple[str, str]]:
-    """Return for each shown option that is not the first: at which price or mean latency it would be."""
+    """Return for each shown way of serving but the first, at its cheapest: at which price or mean latency it would win."""
     rows = records(advice.ranked)
+    seen = set()
     said = []
-    for row in rows[1:top]:
+    for place, row in enumerate(rows[:top]):
+        way = (row["option"], *(str(row[name]) for name in _OPERATING))
+        if way in seen:
+            continue
+        seen.add(way)
+        if not place:
+            continue
         ways = []
         if known(row["winning_price_usd_per_hour"]):
             ways.append(
@@ -451,7 +478,7 @@ def legend(advice: Advice, top: int) -> str:
     """Explain the grades and verdicts that are shown."""
     rows = records(advice.ranked.head(top))
     said = [
-        f"{grade} {text}" for grade, text in _GRADES.items() if any(row["grade"] == grade for row in rows)
+        f"{grade}: {text}" for grade, text in _GRADES.items() if any(row["grade"] == grade for row in rows)
     ]
     said += [
         f"{word}: {text}" for word, text in _VERDICTS.items() if any(row["verdict"] == word for row in rows)
@@ -464,17 +491,29 @@ def legend(advice: Advice, top: int) -> str:
 
 
 def unmeasured(advice: Advice, shown: int = 8) -> str:
-    """Count the types that are sold and have no benchmark of this model and input."""
-    if not advice.unmeasured_count:
+    """Count the types that are sold and have no benchmark of this model and input; name them where they are few."""
+    count = advice.unmeasured_count
+    if not count:
         return ""
-    names = ", ".join(advice.unmeasured[:shown]) + (", ..." if advice.unmeasured_count > shown else "")
-    noun = "type is" if advice.unmeasured_count == 1 else "types are"
-    return f"{advice.unmeasured_count} more instance {noun} sold there and unmeasured: {names}"
+    others = "1 other instance type is" if count == 1 else f"{count:,} other instance types are"
+    names = f": {', '.join(advice.unmeasured)}" if count <= shown else ""
+    regions = advice.question.region
+    where = (
+        "" if "all" in regions else f" in {', '.join(regions)}" if len(regions) <= 3 else " in these regions"
+    )
+    return f"{others} sold{where} and not measured with this model and input{names}"
+
+
+def notes(advice: Advice) -> list[str]:
+    """Return what the reader must know beside the figures; what `bill` says already is left out."""
+    said = [note.text for note in advice.notes if note.code != "busy_time" or advice.recommended is None]
+    left = unmeasured(advice)
+    return [*said, left] if left else said
 
 
 def sources(advice: Advice) -> list[tuple[str, str]]:
     """Return what the figures rest on: the files used, then each source with its date."""
-    said = [("read", origin) for origin in advice.origin]
+    said = [("read", "; ".join(advice.origin))] if advice.origin else []
     said += [
         (
             source.role,

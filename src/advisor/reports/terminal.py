@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -63,8 +64,7 @@ def _parts(advice: Advice, presentation: Presentation, width: int) -> Iterator[T
     reversals = say.reversals(advice, presentation.top)
     if reversals:
         yield _section("what would change it", reversals)
-    left = say.unmeasured(advice)
-    notes = [note.text for note in advice.notes] + ([left] if left else [])
+    notes = say.notes(advice)
     if notes:
         yield _section("notes", [("-", note) for note in notes])
     used = say.sources(advice)
@@ -100,6 +100,7 @@ def _section(title: str, rows: Iterable[tuple[str, ...]]) -> Table:
 
 def _ranking(advice: Advice, presentation: Presentation, width: int) -> Iterator[Table | Text | Padding]:
     columns, left_out = _fitting(say.ranking_columns(advice, presentation), width)
+    columns = _packed(columns, width)
     yield _ranking_table(columns, advice)
     more = len(advice.ranked) - presentation.top
     said = []
@@ -174,19 +175,49 @@ def _fitting(columns: list[Column], width: int) -> tuple[list[Column], list[str]
     columns = _kind_below(columns)
     left_out = []
     for name in _SACRIFICED:
-        if _total(columns) <= width:
+        if _total(columns, folded=True) <= width:
             break
         left_out += [column.heading for column in columns if column.name == name]
         columns = [column for column in columns if column.name != name]
     return columns, left_out
 
 
-def _total(columns: Sequence[Column]) -> int:
-    widths = [
-        max(_OPTION_LEAST, min(_OPTION_WIDTH, _width(column))) if column.name == "option" else _width(column)
+def _total(columns: Sequence[Column], *, folded: bool = False) -> int:
+    """The width of a table; `folded`: with the lines below the option folded to the width of its name."""
+    widths = []
+    for column in columns:
+        least = _width(column)
+        if column.name == "option":
+            names = max(cell_len(printable(cell[0])) for cell in column.cells)
+            least = max(_OPTION_LEAST, min(_OPTION_WIDTH, names if folded else least))
+        widths.append(least)
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _packed(columns: Sequence[Column], width: int) -> list[Column]:
+    """Break the choices below the options between two choices, at the width that is left for the options."""
+    others = sum(_width(column) + _GAP for column in columns if column.name != "option")
+    free = max(_OPTION_LEAST, min(_OPTION_WIDTH, width - others))
+
+    def packed(cell: Cell) -> Cell:
+        lines: list[str] = []
+        for choice in (choice for line in cell[1:] for choice in line.split(", ")):
+            whole = cell_len(printable(choice)) < free
+            for place, piece in enumerate([choice] if whole else choice.split()):
+                between = " " if place else ", "
+                if lines and cell_len(printable(lines[-1] + between + piece)) <= free:
+                    lines[-1] += between + piece
+                elif lines:
+                    lines[-1] += between.rstrip()
+                    lines.append(piece)
+                else:
+                    lines.append(piece)
+        return (cell[0], *lines)
+
+    return [
+        replace(column, cells=[packed(cell) for cell in column.cells]) if column.name == "option" else column
         for column in columns
     ]
-    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _kind_below(columns: Sequence[Column]) -> list[Column]:
