@@ -32,9 +32,9 @@ class Numbers:
     a decimal comma.
     """
 
-    def __init__(self, separator: str = ",") -> None:
+    def __init__(self, separator: str = ",", mark: Literal[".", ",", ""] = "") -> None:
         self._separator = separator
-        self._mark: Literal[".", ",", ""] = "." if separator == "," else ""
+        self._mark: Literal[".", ",", ""] = "." if separator == "," else mark
 
     def read(self, cell: Cell) -> float:
         """Return the number in a cell that is not empty.

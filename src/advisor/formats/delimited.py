@@ -2,18 +2,23 @@
 
 import csv
 import io
+import os
 import re
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from advisor.errors import InputError
 from advisor.formats import cells, columns
 from advisor.formats.cells import Numbers
 from advisor.formats.rows import CODED, VARYING, Block, Coded, Misplaced, Rows, Runs, Table, read_table
 from advisor.formats.source import Source
+from advisor.tables import FloatArray
 from advisor.text import printable
 
 BLOCK_ROWS: Final = 50_000
@@ -23,7 +28,7 @@ _COMMENT: Final = re.compile(r'\s*"?\s*#')
 _VERSION: Final = re.compile(r'\s*"?\s*#\s*advisor_result\s+(\d+)')
 _SEPARATOR_LINE: Final = re.compile(r"sep=(.)\s*")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-_FAST_BLOCK_BYTES: Final = 4 * 2**20
+_PIECE_BYTES: Final = 2**20
 
 
 def recognises(head: bytes, name: str) -> bool:  # noqa: ARG001
@@ -164,7 +169,7 @@ def _blocks(source: Source, layout: _Layout) -> Iterator[Block]:
         try:
             for row in reader:
                 number, start = start, layout.skipped_lines + reader.line_num + 1
-                if not any(row):
+                if not any(cell.strip() for cell in row):
                     continue
                 if len(row) != width:
                     few = "is it cut off?" if len(row) < width else "is a field with a separator not quoted?"
@@ -212,97 +217,154 @@ def _fast(source: Source, layout: _Layout, known_types: Collection[str] | None) 
 
 
 def _stream(source: Source, layout: _Layout, header: list[columns.Column], mark: str) -> Rows | None:
+    """Read pieces of the file on several cores, and take them in, in order."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     by_name = {column.name: (column, name) for column, name in zip(header, layout.names, strict=True)}
-    words = pa.dictionary(pa.int32(), pa.string())
-    types = {name: words for target, (_, name) in by_name.items() if target in CODED or target == "error"}
-    types |= {
-        name: pa.float64() for target, (_, name) in by_name.items() if target in ("latency_ms", *VARYING)
-    }
-    if "started_at" in by_name and "measured_on" not in by_name:
-        types[by_name["started_at"][1]] = pa.string()
+    if "measured_on" in by_name:
+        by_name.pop("started_at", None)
+    floats = ("latency_ms", *VARYING)
+    types = {name: pa.float64() if target in floats else pa.string() for target, (_, name) in by_name.items()}
+    reading = arrow_csv.ReadOptions(
+        block_size=2 * _PIECE_BYTES + LONGEST_LINE, column_names=layout.names, use_threads=False
+    )
+    parsing = arrow_csv.ParseOptions(delimiter=layout.separator)
+    converting = arrow_csv.ConvertOptions(
+        column_types=types,
+        include_columns=list(types),
+        null_values=[""],
+        strings_can_be_null=False,
+        decimal_point=mark,
+    )
+    numbers = Numbers(",") if mark == "." else Numbers(";", ",")
+
+    def requests(piece: bytes) -> list[_Requests]:
+        table = arrow_csv.read_csv(pa.py_buffer(piece), reading, parsing, converting)
+        return [_requests(batch, by_name, numbers) for batch in table.to_batches()]
+
     runs = Runs()
     try:
-        with (
-            source.open() as stream,
-            arrow_csv.open_csv(
-                stream,
-                read_options=arrow_csv.ReadOptions(
-                    block_size=_FAST_BLOCK_BYTES, skip_rows=layout.skipped_lines, column_names=layout.names
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=layout.separator),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=list(types),
-                    null_values=[""],
-                    strings_can_be_null=False,
-                    decimal_point=mark,
-                ),
-            ) as reader,
-        ):
-            for batch in reader:
-                _take(runs, batch, by_name)
+        for batches in _in_order(requests, _pieces(source, layout.skipped_lines)):
+            for found in batches:
+                runs.add(
+                    found.coded, found.latency_ms, found.failed, found.varying, found.started, _NO_NUMBERS
+                )
     except (pa.ArrowException, Misplaced, ValueError):
         return None
     return runs.rows(source.name, "line") if runs.request_count else None
 
 
-def _take(runs: Runs, batch: Any, by_name: dict[str, tuple[columns.Column, str]]) -> None:
-    """Take in one Arrow batch.
+def _in_order(
+    work: Callable[[bytes], list["_Requests"]], pieces: Iterator[bytes]
+) -> Iterator[list["_Requests"]]:
+    """Yield the result for each piece, in order, with only a few in work at a time."""
+    workers = min(4, os.cpu_count() or 1)
+    waiting: deque[Future[list[_Requests]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for piece in pieces:
+            waiting.append(pool.submit(work, piece))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _pieces(source: Source, skipped_lines: int) -> Iterator[bytes]:
+    """Yield the data in pieces that end with a line.
+
+    Raises:
+        ValueError: a piece would end inside a quoted field, or has no line end.
+    """
+    with source.open() as stream:
+        for _ in range(skipped_lines):
+            if b"\r" in stream.readline(LONGEST_LINE).rstrip(b"\r\n"):
+                raise ValueError("lines that end with a carriage return alone")
+        rest = b""
+        while data := stream.read(_PIECE_BYTES):
+            end = data.rfind(b"\n") + 1
+            if end == 0:
+                raise ValueError("no line end")
+            piece, rest = rest + data[:end], data[end:]
+            if b'"' in piece and piece.count(b'"') % 2:
+                raise ValueError("a piece ends inside quotes")
+            if not piece.isspace():
+                yield piece
+        if rest and not rest.isspace():
+            yield rest
+
+
+@dataclass(frozen=True)
+class _Requests:
+    """A block of requests by column, as `Runs.add` takes them."""
+
+    coded: dict[str, Coded]
+    latency_ms: FloatArray
+    failed: npt.NDArray[np.bool_] | None
+    varying: dict[str, FloatArray]
+    started: "_Texts | None"
+
+
+def _requests(batch: Any, by_name: dict[str, tuple[columns.Column, str]], numbers: Numbers) -> _Requests:
+    """Return the requests of an Arrow batch.
 
     Raises:
         ValueError: a cell that the careful reader must look at.
     """
-    numbers = Numbers(";")
-    coded, varying, failed = {}, {}, None
-    for target, (column, name) in by_name.items():
-        if target in CODED:
-            coded[target] = _coded(batch.column(name), column, numbers)
-        elif target in VARYING:
-            varying[target] = batch.column(name).to_numpy(zero_copy_only=False)
-            given = varying[target][~np.isnan(varying[target])]
-            if len(given):
-                column.checked(float(given.min()), given.min())
-                column.checked(float(given.max()), given.max())
-    if "error" in by_name:
-        found = batch.column(by_name["error"][1])
-        lost = np.array(
-            [str(word).strip().lower() not in cells.SUCCESS for word in found.dictionary.to_pylist()]
-        )
+    found = {target: batch.column(name) for target, (_, name) in by_name.items()}
+    coded = {
+        target: _coded(found[target], column, numbers)
+        for target, (column, _) in by_name.items()
+        if target in CODED
+    }
+    varying = {target: _checked(found[target], by_name[target][0]) for target in VARYING if target in found}
+    failed = None
+    if "error" in found:
+        words, indices = _words(found["error"])
+        lost = np.array([word.strip().lower() not in cells.SUCCESS for word in words])
         if lost.any():
-            failed = lost[found.indices.to_numpy()]
-    column, name = by_name["latency_ms"]
-    latency = batch.column(name).to_numpy(zero_copy_only=False)
-    if column.factor != 1:
-        latency = latency * column.factor
+            failed = lost[indices] if len(lost) > 1 else np.full(batch.num_rows, True)
+    latency = found["latency_ms"].to_numpy(zero_copy_only=False)
+    factor = by_name["latency_ms"][0].factor
+    if factor != 1:
+        latency = latency * factor
     kept = latency if failed is None else latency[~failed]
-    if len(kept):
-        low, high = float(kept.min()), float(kept.max())
-        if not (low > 0 and high <= columns.LONGEST_MS):
-            raise ValueError("a latency that cannot be")
-    started = batch.column(by_name["started_at"][1]) if _wants_start(by_name) else None
-    starts = None if started is None else _Texts(started)
-    runs.add(coded, latency, failed, varying, starts, _NO_NUMBERS)
+    if len(kept) and not (kept.min() > 0 and kept.max() <= columns.LONGEST_MS):
+        raise ValueError("a latency that cannot be")
+    started = _Texts(found["started_at"]) if "started_at" in found else None
+    return _Requests(coded, latency, failed, varying, started)
 
 
-def _wants_start(by_name: dict[str, tuple[columns.Column, str]]) -> bool:
-    return "started_at" in by_name and "measured_on" not in by_name
+def _checked(found: Any, column: columns.Column) -> FloatArray:
+    values: FloatArray = found.to_numpy(zero_copy_only=False)
+    given = values[~np.isnan(values)]
+    if len(given) + found.null_count != len(values):
+        raise ValueError("not a number")
+    if len(given):
+        column.checked(float(given.min()), given.min())
+        column.checked(float(given.max()), given.max())
+    return values
 
 
 def _coded(found: Any, column: columns.Column, numbers: Numbers) -> Coded:
+    words, indices = _words(found)
     index: dict[Any, int] = {}
     codes = np.array(
-        [
-            index.setdefault(column.value(cells.unescape(word), numbers), len(index))
-            for word in found.dictionary.to_pylist()
-        ],
+        [index.setdefault(column.value(cells.unescape(word), numbers), len(index)) for word in words],
         dtype=np.int64,
     )
-    if len(index) == 1:
-        return Coded(_NO_CODES, list(index))
-    return Coded(codes[found.indices.to_numpy()], list(index))
+    return Coded(_NO_CODES if len(index) == 1 else codes[indices], list(index))
+
+
+def _words(found: Any) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Return the different texts of an Arrow column, and the position among them of each of its cells."""
+    from pyarrow import compute
+
+    first = found[0]
+    if compute.all(compute.equal(found, first)).as_py():
+        return [first.as_py()], _NO_CODES
+    encoded = found.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 class _Texts:
@@ -322,5 +384,5 @@ class _Zeros:
         return 0
 
 
-_NO_CODES: Final = np.empty(0, dtype=np.int64)
+_NO_CODES: Final = np.empty(0, dtype=np.int32)
 _NO_NUMBERS: Any = _Zeros()

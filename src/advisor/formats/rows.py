@@ -1,5 +1,6 @@
 """From the cells of a file to rows of benchmarks."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -275,7 +276,7 @@ VARYING: Final = ("peak_memory_mib", "peak_accelerator_memory_mib", "output_toke
 class Coded:
     """A column with few different values: `values[codes[i]]` is the value of row i."""
 
-    codes: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.integer[Any]]
     values: list[Any]
 
 
@@ -374,14 +375,24 @@ def figures(latency_ms: FloatArray, error_count: int) -> dict[str, Any]:
     if len(latency_ms) == 0:
         return {"sample_count": 0, "error_count": error_count}
     low, high = float(latency_ms.min()), float(latency_ms.max())
+    mean = min(max(float(latency_ms.mean()), low), high)
     return {
         "sample_count": len(latency_ms),
         "error_count": error_count,
-        "latency_mean_ms": min(max(float(latency_ms.mean()), low), high),
-        "latency_std_ms": float(latency_ms.std(ddof=1)) if len(latency_ms) > 1 else None,
+        "latency_mean_ms": mean,
+        "latency_std_ms": _deviation(latency_ms, mean) if len(latency_ms) > 1 else None,
         "latency_min_ms": low,
         "latency_max_ms": high,
     }
+
+
+def _deviation(latency_ms: FloatArray, mean: float) -> float:
+    """Return the standard deviation (n - 1) of at least two values, without a second array of their size."""
+    squares = []
+    for start in range(0, len(latency_ms), 2**16):
+        away = latency_ms[start : start + 2**16] - mean
+        squares.append(float(away @ away))
+    return math.sqrt(math.fsum(squares) / (len(latency_ms) - 1))
 
 
 def _same(run: _Run, values: Mapping[str, Any]) -> None:
