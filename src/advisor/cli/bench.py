@@ -188,7 +188,7 @@ Examples:
 @click.option("--force", is_flag=True, help="Replace an existing result file.")
 def demo(*, usd_per_hour: float | None, requests: int, output: Path | None, force: bool) -> int:
     """Time a small numpy model here and set this machine beside the committed data."""
-    from advisor.bench.demo import demo as show
+    from advisor.bench import demo as show
     from advisor.reports import EXPORTERS, Presentation
 
     with _ending_on_terminate():

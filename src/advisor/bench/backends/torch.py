@@ -179,7 +179,9 @@ def _prepared(torch: Any, model: Any, mode: str, example: tuple[Any, ...]) -> An
     if mode == "eager":
         return model
     if mode == "compile":
-        return torch.compile(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return torch.compile(model)
     with warnings.catch_warnings(), torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", torch.jit.TracerWarning)

@@ -65,7 +65,7 @@ def demo(
     """
     settings = Settings.make(
         backend="python",
-        model="advisor.bench.demo:infer",
+        model="advisor.bench.demonstration:infer",
         name=MODEL,
         input=(f"ids:int64:1x{SEQUENCE_LENGTH}",),
         requests=requests,
