@@ -11,9 +11,10 @@ from typing import Final
 
 from advisor.data import committed
 from advisor.errors import InputError
-from advisor.formats import delimited
+from advisor.formats import delimited, json_array, json_lines, parquet, spreadsheet
 from advisor.formats.rows import Rows, assemble, plain
 from advisor.formats.source import GIB, Source
+from advisor.formats.writing import write
 from advisor.tables import Benchmarks
 from advisor.text import printable
 
@@ -32,6 +33,10 @@ class Format:
 
 
 FORMATS: Final[dict[str, Format]] = {
+    "parquet": Format(parquet.recognises, parquet.read),
+    "xlsx": Format(spreadsheet.recognises, spreadsheet.read),
+    "json": Format(json_array.recognises, json_array.read),
+    "jsonl": Format(json_lines.recognises, json_lines.read),
     "csv": Format(delimited.recognises, delimited.read),
 }
 """Asked in this order; CSV is last because it is what any text may be."""
@@ -143,7 +148,11 @@ def _files(given: str | Path) -> list[Path]:
             return [path]
         if path.exists():
             raise InputError(f"{printable(given)}: is no regular file")
-        matches = sorted(Path(match) for match in glob.glob(str(path)) if Path(match).is_file())
+        matches = sorted(
+            Path(match)
+            for match in glob.glob(str(path))  # noqa: PTH207 (absolute patterns too)
+            if Path(match).is_file()
+        )
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{printable(given)}: cannot be looked up: {error}") from error
     if not matches:
@@ -182,4 +191,5 @@ __all__ = [
     "read",
     "read_files",
     "read_upload",
+    "write",
 ]

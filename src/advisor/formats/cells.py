@@ -43,7 +43,7 @@ class Numbers:
             ValueError: no number, two readings, or not finite.
         """
         if isinstance(cell, int | float):
-            number = float(cell) if abs(cell) < 1e300 or cell != cell else math.inf
+            number = float(cell) if -1e300 < cell < 1e300 else math.inf
         else:
             number = self._parse(str(cell).strip())
         if not math.isfinite(number):
@@ -85,15 +85,25 @@ def _shown(cell: object) -> str:
 
 def as_text(cell: Cell) -> str:
     """Return a cell as text; a whole number loses its `.0`."""
-    if cell is None or cell != cell:
+    if cell is None:
         return ""
     if isinstance(cell, float):
+        if math.isnan(cell):
+            return ""
         return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
     return cell if isinstance(cell, str) else str(cell)
 
 
 def text(raw: str) -> str:
-    """Return text made safe: no control characters, no secrets, no blanks around it."""
+    """Return text made safe: no control characters, no secrets, no blanks around it.
+
+    Raises:
+        ValueError: it holds half a character (a lone surrogate).
+    """
+    try:
+        raw.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a character") from None
     return clean(raw).strip()
 
 

@@ -99,7 +99,7 @@ def instance_type(known: Collection[str] | None, raw: str) -> str:
     Raises:
         ValueError: it is empty or none of `known` (`local` and `ml.` before a known type are accepted).
     """
-    host = raw.split("+")[0].strip()
+    host = raw.split("+", 1)[0].strip()
     if not host:
         raise ValueError("is empty: every row names its instance type (or `local`)")
     if known is not None and host != "local" and host.removeprefix("ml.") not in known and host not in known:

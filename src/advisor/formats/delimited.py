@@ -8,17 +8,13 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import BinaryIO, Final
 
 from advisor.errors import InputError
-from advisor.formats import cells, columns
+from advisor.formats import arrow, cells, columns
 from advisor.formats.cells import Numbers
-from advisor.formats.rows import CODED, VARYING, Block, Coded, Misplaced, Rows, Runs, Table, read_table
+from advisor.formats.rows import VARYING, Block, Misplaced, Requests, Rows, Runs, Table, read_table
 from advisor.formats.source import Source
-from advisor.tables import FloatArray
 from advisor.text import printable
 
 BLOCK_ROWS: Final = 50_000
@@ -239,28 +235,24 @@ def _stream(source: Source, layout: _Layout, header: list[columns.Column], mark:
     )
     numbers = Numbers(",") if mark == "." else Numbers(";", ",")
 
-    def requests(piece: bytes) -> list[_Requests]:
+    def requests(piece: bytes) -> list[Requests]:
         table = arrow_csv.read_csv(pa.py_buffer(piece), reading, parsing, converting)
-        return [_requests(batch, by_name, numbers) for batch in table.to_batches()]
+        return [arrow.requests(batch, by_name, numbers, cells.unescape) for batch in table.to_batches()]
 
     runs = Runs()
     try:
         for batches in _in_order(requests, _pieces(source, layout.skipped_lines)):
             for found in batches:
-                runs.add(
-                    found.coded, found.latency_ms, found.failed, found.varying, found.started, _NO_NUMBERS
-                )
+                runs.add(found)
     except (pa.ArrowException, Misplaced, ValueError):
         return None
     return runs.rows(source.name, "line") if runs.request_count else None
 
 
-def _in_order(
-    work: Callable[[bytes], list["_Requests"]], pieces: Iterator[bytes]
-) -> Iterator[list["_Requests"]]:
+def _in_order(work: Callable[[bytes], list[Requests]], pieces: Iterator[bytes]) -> Iterator[list[Requests]]:
     """Yield the result for each piece, in order, with only a few in work at a time."""
     workers = min(4, os.cpu_count() or 1)
-    waiting: deque[Future[list[_Requests]]] = deque()
+    waiting: deque[Future[list[Requests]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         for piece in pieces:
             waiting.append(pool.submit(work, piece))
@@ -292,97 +284,3 @@ def _pieces(source: Source, skipped_lines: int) -> Iterator[bytes]:
                 yield piece
         if rest and not rest.isspace():
             yield rest
-
-
-@dataclass(frozen=True)
-class _Requests:
-    """A block of requests by column, as `Runs.add` takes them."""
-
-    coded: dict[str, Coded]
-    latency_ms: FloatArray
-    failed: npt.NDArray[np.bool_] | None
-    varying: dict[str, FloatArray]
-    started: "_Texts | None"
-
-
-def _requests(batch: Any, by_name: dict[str, tuple[columns.Column, str]], numbers: Numbers) -> _Requests:
-    """Return the requests of an Arrow batch.
-
-    Raises:
-        ValueError: a cell that the careful reader must look at.
-    """
-    found = {target: batch.column(name) for target, (_, name) in by_name.items()}
-    coded = {
-        target: _coded(found[target], column, numbers)
-        for target, (column, _) in by_name.items()
-        if target in CODED
-    }
-    varying = {target: _checked(found[target], by_name[target][0]) for target in VARYING if target in found}
-    failed = None
-    if "error" in found:
-        words, indices = _words(found["error"])
-        lost = np.array([word.strip().lower() not in cells.SUCCESS for word in words])
-        if lost.any():
-            failed = lost[indices] if len(lost) > 1 else np.full(batch.num_rows, True)
-    latency = found["latency_ms"].to_numpy(zero_copy_only=False)
-    factor = by_name["latency_ms"][0].factor
-    if factor != 1:
-        latency = latency * factor
-    kept = latency if failed is None else latency[~failed]
-    if len(kept) and not (kept.min() > 0 and kept.max() <= columns.LONGEST_MS):
-        raise ValueError("a latency that cannot be")
-    started = _Texts(found["started_at"]) if "started_at" in found else None
-    return _Requests(coded, latency, failed, varying, started)
-
-
-def _checked(found: Any, column: columns.Column) -> FloatArray:
-    values: FloatArray = found.to_numpy(zero_copy_only=False)
-    given = values[~np.isnan(values)]
-    if len(given) + found.null_count != len(values):
-        raise ValueError("not a number")
-    if len(given):
-        column.checked(float(given.min()), given.min())
-        column.checked(float(given.max()), given.max())
-    return values
-
-
-def _coded(found: Any, column: columns.Column, numbers: Numbers) -> Coded:
-    words, indices = _words(found)
-    index: dict[Any, int] = {}
-    codes = np.array(
-        [index.setdefault(column.value(cells.unescape(word), numbers), len(index)) for word in words],
-        dtype=np.int64,
-    )
-    return Coded(_NO_CODES if len(index) == 1 else codes[indices], list(index))
-
-
-def _words(found: Any) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Return the different texts of an Arrow column, and the position among them of each of its cells."""
-    from pyarrow import compute
-
-    first = found[0]
-    if compute.all(compute.equal(found, first)).as_py():
-        return [first.as_py()], _NO_CODES
-    encoded = found.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-
-
-class _Texts:
-    """The texts of an Arrow column by position."""
-
-    def __init__(self, column: Any) -> None:
-        self._column = column
-
-    def __getitem__(self, position: int) -> str:
-        return str(self._column[position].as_py())
-
-
-class _Zeros:
-    """Row numbers that the fast reader does not know."""
-
-    def __getitem__(self, position: int) -> int:
-        return 0
-
-
-_NO_CODES: Final = np.empty(0, dtype=np.int32)
-_NO_NUMBERS: Any = _Zeros()

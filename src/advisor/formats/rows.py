@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,12 +57,24 @@ class Table:
         blocks: at least one row in all.
         word: "line" or "row".
         numbers: how its numbers are written.
+        scrubbed: (column, text without its secret) -> the texts that became it.
     """
 
     name: str
     blocks: Iterable[Block]
     word: str = "row"
     numbers: Numbers = field(default_factory=Numbers)
+    scrubbed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def told_apart(self, column: Column, raw: str, value: Any) -> Any:
+        """Return the value of a key column; keys that only their secrets told apart get numbers instead."""
+        if column.name not in BENCHMARK_KEY or column.kind != "text" or not cells.scrubbed(raw):
+            return value
+        seen = self.scrubbed.setdefault((column.name, value), [])
+        if raw not in seen:
+            seen.append(raw)
+        position = seen.index(raw)
+        return f"{value} {position + 1}" if position else value
 
     def error(self, number: int, what: str) -> InputError:
         """Return the error of one row."""
@@ -90,6 +102,16 @@ class Rows:
     def where(self, position: int) -> str:
         """Return the file and the place of a row."""
         return f"{self.name} {self.places[position]}".rstrip()
+
+    def extend(self, other: "Rows") -> None:
+        """Add the rows of another part of the same file."""
+        before, more = len(self.places), len(other.places)
+        for name in {*self.columns, *other.columns}:
+            values = self.columns.setdefault(name, [None] * before)
+            values.extend(other.columns.get(name) or [None] * more)
+        self.places.extend(other.places)
+        self.samples |= {before + at: found for at, found in other.samples.items()}
+        self.request_count += other.request_count
 
 
 def read_table(table: Table, known_types: Collection[str] | None = None) -> Rows:
@@ -123,22 +145,19 @@ def _header(table: Table, names: Sequence[str], known_types: Collection[str] | N
 
 
 def _values(table: Table, column: Column, name: str, block: Block, found: Sequence[Cell]) -> list[Any]:
-    numbers, position = table.numbers, 0
+    """Return what the cells of a column say; an error names the row."""
+    known: dict[Cell, Any] = {}
+    out: list[Any] = []
     try:
-        if column.kind in ("number", "latency"):
-            out = []
-            for position, cell in enumerate(found):
-                out.append(None if cell is None or cell == "" else column.value(cell, numbers))
-            return out
-        known: dict[str, Any] = {}
-        out = []
-        for position, cell in enumerate(found):
-            key = cells.as_text(cell)
-            if key not in known:
-                known[key] = column.value(key, numbers)
-            out.append(known[key])
+        for cell in found:
+            if isinstance(cell, str):
+                if cell not in known:
+                    known[cell] = table.told_apart(column, cell, column.value(cell, table.numbers))
+                out.append(known[cell])
+            else:
+                out.append(column.value(cell, table.numbers))
     except ValueError as error:
-        raise table.error(block.numbers[position], f"{name} {error}") from None
+        raise table.error(block.numbers[len(out)], f"{name} {error}") from None
     return out
 
 
@@ -261,11 +280,14 @@ class _Run:
     token_high: float = -np.inf
 
 
-CODED: Final = tuple(
-    name
-    for name, column in columns.declared().items()
-    if column.kind in ("text", "count") and name not in ("error", "started_at", *columns.ONLY_SUMMARY)
-) + ("throughput_per_s",)
+CODED: Final = (
+    *(
+        name
+        for name, column in columns.declared().items()
+        if column.kind in ("text", "count") and name not in ("error", "started_at", *columns.ONLY_SUMMARY)
+    ),
+    "throughput_per_s",
+)
 """Columns of raw samples that are the same for every request of a run."""
 
 VARYING: Final = ("peak_memory_mib", "peak_accelerator_memory_mib", "output_token_count")
@@ -280,6 +302,35 @@ class Coded:
     values: list[Any]
 
 
+class Indexed(Protocol):
+    """Cells by position."""
+
+    def __getitem__(self, position: int, /) -> Cell:
+        """Return one cell."""
+        ...
+
+
+@dataclass(frozen=True)
+class Requests:
+    """A block of requests by column.
+
+    Attributes:
+        coded: the columns of `CODED` that there are.
+        latency_ms: shape (n,); of a failed request anything.
+        failed: shape (n,), or None: all succeeded.
+        varying: the columns of `VARYING` that there are.
+        started: when each request started, where the file says so and does not say the day.
+        numbers: row numbers for messages; None: not known.
+    """
+
+    coded: Mapping[str, Coded]
+    latency_ms: FloatArray
+    failed: npt.NDArray[np.bool_] | None
+    varying: Mapping[str, FloatArray]
+    started: Indexed | None = None
+    numbers: Sequence[int] | None = None
+
+
 class Runs:
     """Raw requests sorted into runs, block by block, in the order of the file.
 
@@ -291,54 +342,44 @@ class Runs:
         self._runs: dict[tuple[Any, ...], _Run] = {}
         self.request_count = 0
 
-    def add(
-        self,
-        coded: Mapping[str, Coded],
-        latency_ms: FloatArray,
-        failed: npt.NDArray[np.bool_] | None,
-        varying: Mapping[str, FloatArray],
-        started: Sequence[Any] | None,
-        numbers: Sequence[int],
-    ) -> None:
+    def add(self, block: Requests) -> None:
         """Take in a block of requests.
 
         Raises:
             Misplaced: a row that contradicts the run it belongs to, by its position in the block.
         """
-        self.request_count += len(latency_ms)
-        for positions, values in _groups(coded, len(latency_ms)):
-            start = int(positions[0]) if positions is not None else 0
-            run = self._run(values, start, started, numbers)
-            taken = latency_ms if positions is None else latency_ms[positions]
+        self.request_count += len(block.latency_ms)
+        for positions, values in _groups(block.coded, len(block.latency_ms)):
+            run = self._run(values, int(positions[0]) if positions is not None else 0, block)
+            taken, failed = block.latency_ms, block.failed
+            if positions is not None:
+                taken, failed = taken[positions], None if failed is None else failed[positions]
             if failed is not None:
-                lost = failed if positions is None else failed[positions]
-                run.error_count += int(lost.sum())
-                taken = taken[~lost]
+                run.error_count += int(failed.sum())
+                taken = taken[~failed]
             run.chunks.append(taken)
-            for name, column in varying.items():
+            for name, column in block.varying.items():
                 _vary(run, name, column if positions is None else column[positions])
 
-    def _run(
-        self, values: dict[str, Any], start: int, started: Sequence[Any] | None, numbers: Sequence[int]
-    ) -> _Run:
+    def _run(self, values: dict[str, Any], start: int, block: Requests) -> _Run:
         try:
             host, accelerator, count = settle(values)
             values["instance_type"], values["attached_accelerator"] = host, accelerator
             values["attached_accelerator_count"] = count
+            look = values.pop("look", None) or 1
             key = tuple(values.get(name) for name in BENCHMARK_KEY)
             known = self._runs.get(key)
-            if known is None:
-                if len(self._runs) >= MOST_RUNS:
-                    raise ValueError(f"has more than {MOST_RUNS:,} runs: does run_id count requests?")
-                look = values.pop("look", None) or 1
-                known = self._runs[key] = _Run(values, numbers[start], look=look)
-                if "measured_on" not in values and started is not None:
-                    values["measured_on"] = cells.day(cells.text(cells.as_text(started[start])))
-            else:
-                _same(known, values)
+            if known is not None:
+                _same(known, values, look)
+                return known
+            _few(len(self._runs))
+            if "measured_on" not in values and block.started is not None:
+                values["measured_on"] = cells.day(cells.text(cells.as_text(block.started[start])))
         except ValueError as error:
             raise Misplaced(start, str(error)) from None
-        return known
+        number = 0 if block.numbers is None else block.numbers[start]
+        run = self._runs[key] = _Run(values, number, look=look)
+        return run
 
     def rows(self, name: str, word: str) -> Rows:
         """Return one row a run, with its figures."""
@@ -395,13 +436,18 @@ def _deviation(latency_ms: FloatArray, mean: float) -> float:
     return math.sqrt(math.fsum(squares) / (len(latency_ms) - 1))
 
 
-def _same(run: _Run, values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        known = run.look if name == "look" else run.values.get(name)
-        if name == "look" and value is None:
-            continue
-        if known != value:
-            raise ValueError(f"{name} differs within one run: {_quoted(known)}, then {_quoted(value)}")
+def _few(runs: int) -> None:
+    if runs >= MOST_RUNS:
+        raise ValueError(f"has more than {MOST_RUNS:,} runs: does run_id count requests?")
+
+
+def _same(run: _Run, values: Mapping[str, Any], look: int) -> None:
+    known = {**run.values, "look": run.look}
+    for name, value in {**values, "look": look}.items():
+        if known.get(name) != value:
+            raise ValueError(
+                f"{name} differs within one run: {_quoted(known.get(name))}, then {_quoted(value)}"
+            )
 
 
 def _quoted(value: object) -> str:
@@ -455,11 +501,16 @@ def _groups(
 def _read_raw(table: Table, blocks: Iterable[Block], known_types: Collection[str] | None) -> Rows:
     runs = Runs()
     for block in blocks:
-        _add_block(runs, table, block, known_types)
+        add_block(runs, table, block, known_types)
     return runs.rows(table.name, table.word)
 
 
-def _add_block(runs: Runs, table: Table, block: Block, known_types: Collection[str] | None) -> None:
+def add_block(runs: Runs, table: Table, block: Block, known_types: Collection[str] | None) -> None:
+    """Sort a block of raw samples into runs.
+
+    Raises:
+        InputError: what cannot be read, with file and row.
+    """
     header = _header(table, block.names, known_types)
     try:
         columns.is_raw({column.name for column in header})
@@ -487,7 +538,7 @@ def _add_block(runs: Runs, table: Table, block: Block, known_types: Collection[s
     }
     started = block.cells[by_name["started_at"][1]] if "started_at" in by_name else None
     try:
-        runs.add(coded, latencies, failed, varying, started, block.numbers)
+        runs.add(Requests(coded, latencies, failed, varying, started, block.numbers))
     except Misplaced as error:
         raise table.error(block.numbers[error.position], str(error)) from None
 
