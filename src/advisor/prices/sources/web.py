@@ -57,9 +57,21 @@ def open_url(url: str, timeout_s: float) -> IO[bytes]:
     return unpacked(body) if packed else body
 
 
+class _Unpacked(gzip.GzipFile):
+    """A gzip stream that closes what it reads from, which `GzipFile` leaves open."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        super().__init__(fileobj=packed)
+        self._packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
 def unpacked(stream: IO[bytes]) -> IO[bytes]:
-    """Return the unpacked bytes of a gzip stream."""
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream), 1 << 18)
+    """Return the unpacked bytes of a gzip stream; closing it closes the stream too."""
+    return io.BufferedReader(_Unpacked(stream), 1 << 18)
 
 
 def open_file(path: Path) -> IO[bytes]:
