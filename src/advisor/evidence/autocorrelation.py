@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -24,26 +25,40 @@ def lag_count(n: int) -> int:
 def autocovariances(rows: npt.NDArray[Any], lags: int) -> FloatArray:
     """Return the autocovariances of each row at lags 0 .. `lags`, divided by n (so that the fit is stable).
 
+    The row is cut into segments of lags + 1 requests; one matrix product holds every product of a request of a segment with
+    those ahead of it, and the sums of its diagonals are the autocovariances. Twice as fast as lag by lag.
+
     Args:
         rows: shape (r, n), any number type; it is never copied whole.
-        lags: below n.
+        lags: at least 1, below n.
 
     Returns:
         Shape (r, lags + 1).
     """
     row_count, n = rows.shape
-    products = np.zeros((row_count, lags + 1))
+    width = lags + 1
     means = rows.mean(axis=1, keepdims=True, dtype=np.float64)
-    columns = min(n, _BLOCK_ELEMENTS)
+    columns = -(-min(n, _BLOCK_ELEMENTS) // width) * width
     height = max(1, _BLOCK_ELEMENTS // columns)
+    sums = np.zeros((row_count, width))
     for top in range(0, row_count, height):
         block = slice(top, top + height)
         for start in range(0, n, columns):
-            piece = rows[block, start : start + columns + lags] - means[block]
-            for lag in range(min(lags + 1, piece.shape[1])):
-                width = min(columns, piece.shape[1] - lag)
-                products[block, lag] += np.einsum("ij,ij->i", piece[:, :width], piece[:, lag : lag + width])
-    return np.asarray(products / n)
+            piece = rows[block, start : start + columns + lags]
+            centred = np.zeros((piece.shape[0], columns + width))
+            np.subtract(piece, means[block], out=centred[:, : piece.shape[1]])
+            segments = centred.reshape(piece.shape[0], -1, width)[:, :-1]
+            ahead = sliding_window_view(centred, 2 * width - 1, axis=1)[:, ::width]
+            products = segments.transpose(0, 2, 1) @ ahead
+            of_row, of_request, of_ahead = products.strides
+            diagonals = as_strided(
+                products,
+                (piece.shape[0], width, width),
+                (of_row, of_ahead, of_request + of_ahead),
+                writeable=False,
+            )
+            sums[block] += diagonals.sum(axis=2)
+    return np.asarray(sums / n)
 
 
 def inflation(*stacks: npt.NDArray[Any]) -> FloatArray:
@@ -62,38 +77,32 @@ def inflation(*stacks: npt.NDArray[Any]) -> FloatArray:
     lags = lag_count(n)
     tau = np.ones(len(stacks) * row_count)
     if lags:
-        covariances = np.concatenate([autocovariances(rows, lags) for rows in stacks])
-        varies = covariances[:, 0] > 0
-        if varies.all():
-            tau = _fit(covariances, n)
-        elif varies.any():
+        varies = np.concatenate([(rows != rows[:, :1]).any(axis=1) for rows in stacks])
+        if varies.any():
+            covariances = np.concatenate([autocovariances(rows, lags) for rows in stacks])
             tau[varies] = _fit(covariances[varies], n)
     return tau.reshape(len(stacks), row_count)
 
 
 def _fit(covariances: FloatArray, n: int) -> FloatArray:
-    row_count, width = covariances.shape
-    correlations = covariances / covariances[:, :1]
-    coefficients = np.zeros((row_count, width))
-    residual = np.ones(row_count)
-    best_aic = np.zeros(row_count)
-    tau = np.ones(row_count)
-    for order in range(1, width):
-        if n - order - 1 <= 0:
-            break
-        known = coefficients[:, 1:order]
-        explained = np.einsum("ij,ij->i", known, correlations[:, order - 1 : 0 : -1])
-        partial = np.clip((correlations[:, order] - explained) / residual, -0.9999, 0.9999)
-        coefficients[:, 1:order] = known - partial[:, None] * known[:, ::-1]
-        coefficients[:, order] = partial
-        residual = np.maximum(residual * (1 - partial * partial), 1e-12)
-        aic = n * np.log(residual) + 2 * order
-        gain = 1 - coefficients[:, 1 : order + 1].sum(axis=1)
-        candidate = residual * n / (n - order - 1) / np.maximum(gain * gain, 1e-12)
-        better = aic < best_aic
-        best_aic = np.where(better, aic, best_aic)
-        tau = np.where(better, candidate, tau)
-    return np.clip(tau, 1.0, n)
+    correlations = np.ascontiguousarray((covariances / covariances[:, :1]).T)
+    orders = np.arange(min(correlations.shape[0], n - 1))[:, None]
+    coefficients = np.zeros(correlations.shape)
+    residual, gain = np.ones((2, orders.size, correlations.shape[1]))
+    for order in range(1, orders.size):
+        known = coefficients[1:order]
+        partial = correlations[order] - np.einsum("ij,ij->j", known, correlations[order - 1 : 0 : -1])
+        partial /= residual[order - 1]
+        np.minimum(np.maximum(partial, -0.9999, out=partial), 0.9999, out=partial)
+        coefficients[1:order] = known - partial * known[::-1]
+        coefficients[order] = partial
+        residual[order] = residual[order - 1] * (1 - partial * partial)
+        gain[order] -= coefficients[1 : order + 1].sum(axis=0)
+    best = np.argmin(n * np.log(residual) + 2 * orders, axis=0)
+    chosen = (best, np.arange(best.size))
+    # with order 0 nothing was fitted, and tau is 1
+    degrees = np.where(best > 0, n / (n - best - 1), 1.0)
+    return np.asarray(np.clip(residual[chosen] * degrees / np.maximum(gain[chosen] ** 2, 1e-12), 1.0, n))
 
 
 def ranks(rows: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
@@ -115,15 +124,15 @@ def ranks(rows: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
     return rank, ordered
 
 
-def share_inflation(own: FloatArray, rank: FloatArray, constant: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return tau of a share of requests: that of the indicator, but not below its geometric mean with that of the ranks.
+def share_inflation(own: FloatArray, whole: FloatArray, constant: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return tau of a share of requests: that of the indicator, but not below its geometric mean with that of the latencies.
 
-    An indicator that is 1 nine times in ten shows less of a correlation than there is; the ranks show all of it. Where the
-    indicator does not vary, only the ranks can tell.
+    An indicator that is 1 nine times in ten shows less of a correlation than there is; the latencies show all of it. Where the
+    indicator does not vary, only they can tell.
 
     Args:
         own: tau of the indicator.
-        rank: tau of the ranks.
+        whole: tau of the latencies.
         constant: where the indicator does not vary.
     """
-    return np.where(constant, rank, np.maximum(own, np.sqrt(own * rank)))
+    return np.where(constant, whole, np.maximum(own, np.sqrt(own * whole)))

@@ -33,6 +33,9 @@ def least_count(allowed: FloatArray, misses: FloatArray, level: FloatArray) -> F
 def needed_count(rate: FloatArray, allowed: FloatArray, level: FloatArray, ceiling: FloatArray) -> FloatArray:
     """Return the least n from which on the side of a share of misses is proved with a chance of at least `POWER`.
 
+    Where the powers of neighbouring numbers of misses are not in order (they differ in the third digit there), the first found
+    counts.
+
     Args:
         rate: the true share of misses, shape (s,).
         allowed: the share that it is proved to lie below or above, shape (s,), between 0 and 1.
@@ -42,24 +45,32 @@ def needed_count(rate: FloatArray, allowed: FloatArray, level: FloatArray, ceili
     Returns:
         Shape (s,). Infinite also where the rate is the allowed one.
     """
-    few = rate < allowed
+    cases, case = np.unique(np.stack([rate, allowed, level]), axis=1, return_inverse=True)
+    furthest = np.zeros(cases.shape[1])
+    np.maximum.at(furthest, case, ceiling)
+    needed = _needed(*cases, furthest)[case]
+    return np.where(needed <= ceiling, needed, np.inf)
+
+
+def _needed(rate: FloatArray, allowed: FloatArray, level: FloatArray, ceiling: FloatArray) -> FloatArray:
     highest = np.ceil(ceiling * np.maximum(allowed, rate)) + 1
     reached = (rate != allowed) & _suffices(highest, rate, allowed, level)
     needed = np.full(rate.shape, np.inf)
     if reached.any():
-        few, rate, allowed, level = few[reached], rate[reached], allowed[reached], level[reached]
+        rate, allowed, level = rate[reached], allowed[reached], level[reached]
         misses = _least_misses(rate, allowed, level, highest[reached])
-        needed[reached] = np.where(
-            few, least_count(allowed, misses, level), _first_of_many(misses, rate, allowed, level)
-        )
-    return np.where(needed <= ceiling, needed, np.inf)
+        first_of_few = least_count(allowed, misses, level)
+        needed[reached] = np.where(rate < allowed, first_of_few, _first_of_many(misses, rate, allowed, level))
+    return needed
 
 
 def _least_misses(
     rate: FloatArray, allowed: FloatArray, level: FloatArray, highest: FloatArray
 ) -> FloatArray:
     """Return the number of misses from which on even the worst n has enough power; `highest` has it."""
-    lowest = np.zeros(rate.shape)
+    lowest = np.where(
+        (rate > allowed) & (allowed > level), 1.0, 0.0
+    )  # one miss alone can prove nothing there
     near = _normal_count(rate, allowed, level) * np.where(rate < allowed, allowed, rate)
     probes = [np.floor(0.95 * near), np.ceil(1.2 * near + 2)]
     while (lowest < highest).any():
