@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ from pandera.typing.pandas import DataFrame
 
 from advisor.advice import Advice, Choice, Note, SourceUsed, Switch
 from advisor.evidence import Estimate
+from advisor.reports import EXPORTERS, Presentation
 from advisor.tables import HOURS_PER_MONTH, Ranked, Rejected
 from advisor.workload import Workload
 
@@ -38,9 +40,10 @@ def row(option: str, **known: Any) -> dict[str, Any]:
     made = _UNKNOWN | {"option": option, "instance_type": option.split(" + ", maxsplit=1)[0]} | known
     price, mean = made["price_usd_per_hour"], made["latency_mean_ms"]
     in_flight = made["batch_size"] * made["concurrency"]
-    made.setdefault("host_price_usd_per_hour", price)
     if "cost_usd_per_100k" not in known:
         made["cost_usd_per_100k"] = price / 3600 * mean / 1000 / in_flight * 100_000
+    if "throughput_per_s" in known:
+        made["cost_usd_per_100k_served"] = price / 3600 / made["throughput_per_s"] * 100_000
     if "cost_usd_per_month" not in known:
         made["cost_usd_per_month"] = price * HOURS_PER_MONTH
     return made
@@ -117,6 +120,7 @@ def _g5(**known: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
+@cache
 def default() -> Advice:
     """A trade-off: the cheapest is too slow, the fastest is dear."""
     table = ranked(_inf2(), _g5())
@@ -170,6 +174,7 @@ def default() -> Advice:
     )
 
 
+@cache
 def nothing() -> Advice:
     """Nothing qualifies: the limit is too tight for all."""
     reason = "P95 above 9 ms"
@@ -187,12 +192,13 @@ def nothing() -> Advice:
     )
 
 
+@cache
 def tie() -> Advice:
     """Two options cost the same to the cent and within 1 %: the faster one is first. Samples, with intervals."""
     shared = {
         "kind": "graviton", "grade": "B", "share_within_low_fraction": 0.961, "share_within_high_fraction": 0.961,
         "latency_mean_ms": 7.2, "latency_mean_low_ms": 7.1, "latency_mean_high_ms": 7.3, "sample_count": 5000,
-        "throughput_per_s": 138.0, "cost_usd_per_100k_served": 0.0274,
+        "throughput_per_s": 138.0,
     }  # fmt: skip
     table = ranked(
         row(
@@ -222,6 +228,7 @@ def tie() -> Advice:
     )
 
 
+@cache
 def unknown() -> Advice:
     """What is not known: no count, no mean, no price, a percentile that nobody reported."""
     table = ranked(
@@ -250,6 +257,7 @@ def unknown() -> Advice:
 HOSTILE = "[bold red]evil[/] | <b>x</b> `=1+1` \x1b[31mred\x1b[0m \u202etxt\r\n# head ![i](http://a.b) $x$"
 
 
+@cache
 def hostile() -> Advice:
     """Names that try to become markup, formulas, cursor movements and table borders."""
     table = ranked(
@@ -271,6 +279,7 @@ def hostile() -> Advice:
     )
 
 
+@cache
 def no_limit() -> Advice:
     """No limit is asked: the latency step is skipped."""
     table = ranked(
@@ -288,6 +297,7 @@ def no_limit() -> Advice:
     )
 
 
+@cache
 def many(count: int = 40) -> Advice:
     """Long names, several regions and purchase options, and more rows than are shown."""
     table = ranked(
@@ -349,3 +359,16 @@ ALL = {
     "no_limit": no_limit,
     "many": many,
 }
+
+GOLDEN = ("default", "nothing", "tie", "unknown", "hostile")
+_TEXT_FORMATS = {"terminal": "txt", "json": "json", "csv": "csv", "markdown": "md"}
+
+
+@cache
+def golden_reports() -> dict[str, bytes]:
+    """Return what `tests/golden/reports` must hold: file name -> report."""
+    return {
+        f"{name}.{suffix}": EXPORTERS[form](ALL[name](), Presentation())
+        for name in GOLDEN
+        for form, suffix in _TEXT_FORMATS.items()
+    }

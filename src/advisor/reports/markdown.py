@@ -20,7 +20,7 @@ def escaped(content: object) -> str:
     """Write text so that Markdown shows it as it is, on one line."""
     text = printable(re.sub(r"\s+", " ", str(content)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = _SPECIAL.sub(r"\\\1", text)
+    text = _SPECIAL.sub(r"\\\1", text).replace("@", "&#64;")
     return re.sub(r"(?i)\b(https?|ftp|www)([:.])", r"\1&#8203;\2", text)
 
 
