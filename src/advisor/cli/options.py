@@ -109,13 +109,19 @@ def measured(
 
     if not benchmarks:
         return formats.packaged()
-    types = {
+    own = formats.read(
+        benchmarks, known_types=known_types(known), max_expanded_bytes=expanded_bytes(max_expanded_size)
+    )
+    return formats.combine(own, formats.packaged()) if with_published else own
+
+
+def known_types(known: "Catalogue") -> set[str]:
+    """Return every instance and accelerator type that the catalogue knows."""
+    return {
         *known.instances["instance_type"],
         *known.prices["instance_type"],
         *known.accelerators["accelerator_type"],
     }
-    own = formats.read(benchmarks, known_types=types, max_expanded_bytes=expanded_bytes(max_expanded_size))
-    return formats.combine(own, formats.packaged()) if with_published else own
 
 
 def expanded_bytes(size: str | None) -> int:
