@@ -9,6 +9,7 @@ from typing import Any, Final
 from advisor.advice import Advice
 from advisor.errors import MissingExtraError
 from advisor.reports import presentation as say
+from advisor.reports.keyfigures import asked, key_figures
 from advisor.reports.presentation import Presentation
 from advisor.text import printable
 
@@ -71,64 +72,6 @@ def html(advice: Advice, presentation: Presentation) -> bytes:
         sections=list(_sections(advice, presentation)),
     )
     return page.encode()
-
-
-def asked(advice: Advice) -> str:
-    """Write the question in one sentence: what is served, under which promise, bought where."""
-    question = advice.question
-    what = [str(question.model or "the only model")]
-    if question.sequence_length is not None:
-        what.append(f"{question.sequence_length} tokens")
-    if question.input_shape:
-        what.append(f"input {question.input_shape}")
-    if question.latency_limit_ms is None:
-        what.append("no latency limit")
-    else:
-        what.append(
-            f"{say.percentile_name(question.percentile)} within {say.plain(question.latency_limit_ms)} ms"
-        )
-    what.append(", ".join(question.region))
-    what.append(", ".join(map(say.words, question.purchase)))
-    what.append(f"lowest {say.words(question.objective.replace('-', ' '))} first")
-    what.append(f"as of {question.today.isoformat()}")
-    return printable("; ".join(what))
-
-
-def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, str, str]]:
-    """Return what matters of the recommended option: name, figure and what belongs to it."""
-    best = advice.recommended
-    if best is None:
-        return []
-    question = advice.question
-    row = say.records(advice.ranked.iloc[best.rank - 1 : best.rank])[0]
-    percentile = say.percentile_cell(row, question.latency_limit_ms)
-    limit = (
-        "no limit asked"
-        if question.latency_limit_ms is None
-        else f"limit {say.plain(question.latency_limit_ms)} ms"
-    )
-    cost = best.cost_usd_per_100k
-    factor = say.shown_cost(1.0, presentation.per)
-    interval = say.interval_line(cost.low, cost.high, lambda usd: f"${say.money(usd * factor)}")
-    evidence = say.evidence_cell(row)[0]
-    return [
-        ("Option", printable(best.option), say.place(best)),
-        (
-            f"Cost {say.per_words(presentation.per)}",
-            f"${say.money(cost.point * factor)}",
-            f"interval {interval[0]}" if interval else "no interval: one figure only",
-        ),
-        (
-            f"{say.percentile_name(question.percentile)} latency",
-            f"{percentile[0]} ms" if percentile[0] != "unknown" else "unknown",
-            "; ".join([limit, *(f"interval {line} ms" for line in percentile[1:])]),
-        ),
-        (
-            "Chance of being the best",
-            "unknown" if best.probability_best is None else say.percent(best.probability_best),
-            f"evidence {evidence}",
-        ),
-    ]  # fmt: skip
 
 
 def _sections(advice: Advice, presentation: Presentation) -> Iterator[Section]:

@@ -4,7 +4,14 @@ Shared by the dashboard and the HTML report. Every chart keeps to `MOST_MARKS` m
 """
 
 from advisor.reports.charts.cost import cost_and_latency
-from advisor.reports.charts.distributions import distributions, over_time
+from advisor.reports.charts.distributions import (
+    MOST_SERIES,
+    candidates,
+    chosen_first,
+    distributions,
+    measured,
+    over_time,
+)
 from advisor.reports.charts.memory import memory
 from advisor.reports.charts.places import options, places
 from advisor.reports.charts.sensitivity import limit_sensitivity, price_sensitivity
@@ -13,10 +20,14 @@ from advisor.reports.charts.tradeoff import pareto_front, tradeoff
 
 __all__ = [
     "MOST_MARKS",
+    "MOST_SERIES",
     "Figure",
+    "candidates",
+    "chosen_first",
     "cost_and_latency",
     "distributions",
     "limit_sensitivity",
+    "measured",
     "memory",
     "options",
     "over_time",

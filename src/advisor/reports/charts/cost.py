@@ -13,7 +13,7 @@ from advisor.reports.presentation import percentile_name, plain
 _RANKED: Final = 14
 _ROWS: Final = 22
 _ROW_HEIGHT: Final = 27
-_AXIS_HEIGHT: Final = 62
+_AXIS_HEIGHT: Final = 52
 
 
 def cost_and_latency(advice: Advice, *, dark: bool = False) -> Figure:
@@ -111,7 +111,6 @@ def _latencies(rows: pd.DataFrame, advice: Advice, name: str, dark: bool) -> Any
     on = ground(dark)
     kinds = list(rows["kind_words"])
     base = alt.Chart(rows).encode(y=_rows_axis(rows, labelled=False), tooltip=_tooltip("answer"))
-    rejected = alt.datum.state == "rejected"
     x = alt.X(
         "latency_ms:Q",
         title=f"{name} latency, ms (log scale)",
@@ -127,14 +126,18 @@ def _latencies(rows: pd.DataFrame, advice: Advice, name: str, dark: bool) -> Any
         )
         .transform_filter("isValid(datum.latency_low_ms) && isValid(datum.latency_high_ms)")
     )
-    dots = base.mark_point(size=95, strokeWidth=1.8, opacity=1).encode(
-        x=x,
-        shape=kind_shape(kinds, legend=False),
-        color=kind_colour(kinds, legend=False),
-        fill=kind_colour(kinds, legend=False),
-        fillOpacity=alt.condition(rejected, alt.value(0.0), alt.value(1.0)),
-    )
-    layers = [whiskers, dots]
+    dots = {"x": x, "shape": kind_shape(kinds, legend=False), "color": kind_colour(kinds, legend=False)}
+    kept = base.transform_filter("datum.state != 'rejected'").mark_point(size=95, filled=True, opacity=1)
+    lost = base.transform_filter("datum.state == 'rejected'").mark_point(size=95, strokeWidth=1.8, opacity=1)
+    layers = [
+        layer
+        for layer, there in (
+            (whiskers, (rows["latency_low_ms"].notna() & rows["latency_high_ms"].notna()).any()),
+            (kept.encode(**dots), (rows["state"] != "rejected").any()),
+            (lost.encode(**dots), (rows["state"] == "rejected").any()),
+        )
+        if there
+    ]
     limit = advice.question.latency_limit_ms
     if limit is not None:
         mark = alt.Chart(pd.DataFrame({"limit_ms": [limit], "said": [f"limit {plain(limit)} ms"]}))

@@ -134,11 +134,12 @@ def distributions(advice: Advice, measurements: Sequence[Measured], *, dark: boo
     names = [one.label for one in drawn]
     reach = [row["latency_ms"] for row in [*lines, *dots]]
     reach += [advice.question.latency_limit_ms] if advice.question.latency_limit_ms else []
+    legend = alt.Legend(orient="top", columns=2, labelLimit=320)
     colour = alt.Color(
         "label:N",
         title=None,
         scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])),
-        legend=alt.Legend(orient="top", columns=2, labelLimit=320),
+        legend=legend,
     )
     x = alt.X(
         "latency_ms:Q",
@@ -166,7 +167,7 @@ def distributions(advice: Advice, measurements: Sequence[Measured], *, dark: boo
                     "label:N",
                     title=None,
                     scale=alt.Scale(domain=names, range=list(DASHES[: len(names)])),
-                    legend=None,
+                    legend=legend,
                 ),
                 tooltip=tooltip,
             )
@@ -181,7 +182,7 @@ def distributions(advice: Advice, measurements: Sequence[Measured], *, dark: boo
                 x=x,
                 y=y,
                 color=colour,
-                shape=alt.Shape("label:N", title=None, scale=alt.Scale(domain=names), legend=None),
+                shape=alt.Shape("label:N", title=None, scale=alt.Scale(domain=names), legend=legend),
                 tooltip=tooltip,
             ),
         ]
@@ -189,7 +190,7 @@ def distributions(advice: Advice, measurements: Sequence[Measured], *, dark: boo
     summarised = [one.label for one in drawn if not one.runs_ms]
     said = [
         "Read upwards at the limit: where a curve crosses it is the share of requests that keep it.",
-        f"Points, joined only to be found: {', '.join(summarised)} published figures and no samples."
+        f"Points, joined only to be found: of {'; '.join(summarised)} a few figures are known and no samples."
         if summarised
         else "",
         left_out(len(drawn), len(measurements), "chosen options"),
@@ -314,7 +315,7 @@ def over_time(advice: Advice, measurements: Sequence[Measured], *, dark: bool = 
                     "figure:N",
                     title=None,
                     scale=alt.Scale(domain=["median", name], range=[[1, 0], [5, 3]]),
-                    legend=None,
+                    legend=alt.Legend(orient="top"),
                 ),
                 tooltip=[
                     alt.Tooltip("figure:N"),

@@ -1,5 +1,6 @@
 """One option everywhere it is sold: cost by region and purchase option."""
 
+import math
 from typing import Final
 
 import pandas as pd
@@ -40,7 +41,8 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
     cells = mine.drop_duplicates(["region", "purchase_option"])
     purchases = [str(p) for p in cells["purchase_option"].value_counts().index[:_PURCHASES]]
     columns = ["on_demand"] * ("on_demand" in purchases) + sorted(set(purchases) - {"on_demand"})
-    regions = list(dict.fromkeys(cells["region"]))
+    first = cells[cells["purchase_option"] == columns[0]]
+    regions = list(dict.fromkeys([*first["region"], *cells["region"]]))
     cells = cells[cells["purchase_option"].isin(columns)]
     most_regions = MOST_MARKS // (2 * len(columns))
     shown = cells[cells["region"].isin(regions[:most_regions])]
@@ -60,7 +62,7 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
         ]
     )
     low, high = float(rows["cost_usd"].min()), float(rows["cost_usd"].max())
-    middle = low + 0.5 * (high - low)
+    middle = math.sqrt(low * high)
     base = alt.Chart(rows).encode(
         x=alt.X(
             "purchase:N",
@@ -83,7 +85,7 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
         color=alt.Color(
             "cost_usd:Q",
             title="$ per 100,000",
-            scale=alt.Scale(scheme="cividis", reverse=True),
+            scale=alt.Scale(type="log", scheme="cividis", reverse=True),
             legend=alt.Legend(orient="top", gradientLength=220, format="~g"),
         )
     )
@@ -93,7 +95,8 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
     )
     chart = alt.layer(tiles, texts).properties(height=max(1, rows["region"].nunique()) * 24 + 120)
     said = [
-        f"{printable(option)}: cost per 100,000 inferences in dollars, the cheapest region first. Empty: not known.",
+        f"{printable(option)}: cost per 100,000 inferences in dollars, the cheapest region first (by the first "
+        "column). Empty: no price is known. Point at a cell for the price and its date.",
         left_out(min(len(regions), most_regions), len(regions), "dearer regions"),
         left_out(len(columns), cells["purchase_option"].nunique(), "purchase options"),
     ]

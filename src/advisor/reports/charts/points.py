@@ -32,12 +32,20 @@ _WRITTEN: Final = {
 
 
 def labels(frame: pd.DataFrame, among: pd.DataFrame) -> list[str]:
-    """Name each row of `frame`: its option, and the choices by which the rows of one option in `among` differ."""
-    option_count = among["option"].nunique()
-    names = [name for name in _TOLD_APART_BY if len(among[["option", name]].drop_duplicates()) > option_count]
+    """Name each row of `frame`: its option, and the choices by which the rows of that option in `among` differ."""
+    near = among[among["option"].isin(frame["option"])]
+    choices: dict[str, list[str]] = {option: [] for option in near["option"].unique()}
+    for name in _TOLD_APART_BY:
+        different = near[["option", name]].drop_duplicates()
+        for option in different.loc[different["option"].duplicated(), "option"].unique():
+            choices[option].append(name)
     said = []
     for row in frame.to_dict("records"):
-        parts = [_WRITTEN.get(name, "{}").format(words(str(row[name]))) for name in names if known(row[name])]
+        parts = [
+            _WRITTEN.get(name, "{}").format(words(str(row[name])))
+            for name in choices[row["option"]]
+            if known(row[name])
+        ]
         said.append(printable(", ".join([str(row["option"]), *parts])))
     return said
 

@@ -132,9 +132,6 @@ def _who(switch: Switch, *, several: bool) -> str:
 def price_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
     """Draw how far each hourly price would have to move, the others staying, before the first place changes hands.
 
-    The first place is lost when its cost reaches that of the second: cost is in proportion to price, so the price at
-    which that happens is `price x cost of the second / cost of the first`.
-
     Args:
         advice: the answer.
         dark: the chart stands on a dark page.
@@ -148,7 +145,7 @@ def price_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
     rows = []
     for at, (label, row) in enumerate(zip(labels(first, first), first.to_dict("records"), strict=True)):
         now = row["price_usd_per_hour"]
-        then = _losing_price(advice) if at == 0 else row["winning_price_usd_per_hour"]
+        then = row["winning_price_usd_per_hour"]
         if not (known(now) and known(then)):
             continue
         change = then / now - 1
@@ -175,7 +172,7 @@ def price_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
         tooltip=[
             alt.Tooltip("label:N", title="option"),
             alt.Tooltip("said:N", title="price"),
-            alt.Tooltip("what:N", title="then"),
+            alt.Tooltip("what:N", title="effect"),
         ],
     )
     x = alt.X(
@@ -216,12 +213,3 @@ def _room(frame: pd.DataFrame, largest: float) -> list[float]:
     fall = float(frame["change_percent"].min())
     rise = float(frame["change_percent"].max())
     return [min(0.0, 1.08 * fall), max(0.0, rise) + 1.1 * largest]
-
-
-def _losing_price(advice: Advice) -> Any:
-    """Return the price at which the first of the ranking costs as much as the second, or NaN."""
-    if len(advice.ranked) < 2 or advice.question.objective != "cost":
-        return float("nan")
-    costs = advice.ranked["cost_usd_per_100k"].to_numpy(float)
-    price = float(advice.ranked["price_usd_per_hour"].iloc[0])
-    return price * costs[1] / costs[0] if costs[1] >= costs[0] else float("nan")

@@ -69,7 +69,6 @@ def tradeoff(advice: Advice, *, dark: bool = False) -> Figure:
         alt.Tooltip("where:N", title="bought"),
         alt.Tooltip("why:N", title="answer"),
     ]
-    base = alt.Chart(rows)
     x = alt.X(
         "latency_ms:Q",
         title=f"{name} latency, ms (log scale)",
@@ -85,31 +84,28 @@ def tradeoff(advice: Advice, *, dark: bool = False) -> Figure:
         axis=alt.Axis(values=log_ticks(*_reach(rows, "cost_usd", None)), format="~g"),
     )
     colour = kind_colour(kinds)
-    front = base.transform_filter("datum.on_front").mark_line(
+    front = alt.Chart(rows[rows["on_front"]]).mark_line(
         interpolate="step-after", strokeWidth=1.5, strokeDash=[2, 3], color=on.muted
     )
-    rejected = alt.datum.state == "rejected"
+    point = {"x": x, "y": y, "color": colour, "shape": kind_shape(kinds), "tooltip": tooltip}
+    rejected = rows["state"] == "rejected"
+    latency_known = rows["latency_low_ms"].notna() & rows["latency_high_ms"].notna()
+    cost_known = rows["cost_low_usd"].notna() & rows["cost_high_usd"].notna()
     layers: list[Any] = [
         front.encode(x=x, y=y, order="latency_ms:Q"),
-        base.transform_filter("isValid(datum.latency_low_ms) && isValid(datum.latency_high_ms)")
+        alt.Chart(rows[latency_known])
         .mark_rule(strokeWidth=1.4, opacity=0.8)
         .encode(x=alt.X("latency_low_ms:Q", title=x["title"]), x2="latency_high_ms:Q", y=y, color=colour),
-        base.transform_filter("isValid(datum.cost_low_usd) && isValid(datum.cost_high_usd)")
+        alt.Chart(rows[cost_known])
         .mark_rule(strokeWidth=1.4, opacity=0.8)
         .encode(x=x, y=alt.Y("cost_low_usd:Q", title=y["title"]), y2="cost_high_usd:Q", color=colour),
-        base.mark_point(size=120, strokeWidth=1.8, opacity=1).encode(
-            x=x,
-            y=y,
-            color=colour,
-            fill=kind_colour(kinds, legend=False),
-            shape=kind_shape(kinds),
-            fillOpacity=alt.condition(rejected, alt.value(0.0), alt.value(1.0)),
-            tooltip=tooltip,
-        ),
-        base.transform_filter("datum.said != ''")
+        alt.Chart(rows[~rejected]).mark_point(size=120, filled=True, opacity=1).encode(**point),
+        alt.Chart(rows[rejected]).mark_point(size=120, strokeWidth=1.8, opacity=1).encode(**point),
+        alt.Chart(rows[rows["said"] != ""])
         .mark_text(align="left", dx=10, dy=-10, fontSize=12, color=on.ink)
         .encode(x=x, y=y, text="said:N"),
     ]
+    layers = [layer for layer in layers if len(layer.data)]
     limit = advice.question.latency_limit_ms
     if limit is not None:
         mark = alt.Chart(pd.DataFrame({"limit_ms": [limit], "said": [f"limit {plain(limit)} ms"]}))

@@ -1,0 +1,135 @@
+"""The answer in four figures and a line: what the dashboard and the HTML report show first."""
+
+from dataclasses import replace
+
+from advisor.advice import Advice, Switch
+from advisor.reports import presentation as say
+from advisor.reports.presentation import Presentation
+from advisor.text import printable
+
+
+def asked(advice: Advice) -> str:
+    """Write the question in one sentence: what is served, under which promise, bought where."""
+    question = advice.question
+    what = [str(question.model or "the only model")]
+    if question.sequence_length is not None:
+        what.append(f"{question.sequence_length} tokens")
+    if question.input_shape:
+        what.append(f"input {question.input_shape}")
+    if question.latency_limit_ms is None:
+        what.append("no latency limit")
+    else:
+        what.append(
+            f"{say.percentile_name(question.percentile)} within {say.plain(question.latency_limit_ms)} ms"
+        )
+    what.append(", ".join(question.region))
+    what.append(", ".join(map(say.words, question.purchase)))
+    what.append(f"lowest {question.objective.replace('-', ' ')} first")
+    what.append(f"as of {question.today.isoformat()}")
+    return printable("; ".join(what))
+
+
+def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, str, str]]:
+    """Return what matters of the answer, four times: name, figure, what belongs to it.
+
+    Where nothing qualifies the four say so, and which limit could be kept.
+    """
+    best = advice.recommended
+    question = advice.question
+    name = say.percentile_name(question.percentile)
+    limit = (
+        "no limit asked" if question.latency_limit_ms is None else f"limit {say.plain(question.latency_limit_ms)} ms"
+    )  # fmt: skip
+    per = say.per_words(presentation.per)
+    if best is None:
+        option, from_ms, cost = _nearest(advice, presentation)
+        return [
+            ("Option", "none", "nothing keeps every limit"),
+            ("Nearest option", option, "kept from the limit at the right" if from_ms != "unknown" else ""),
+            (f"{name} latency", from_ms, limit),
+            (f"Its cost {per}", cost, ""),
+        ]
+    row = say.records(advice.ranked.iloc[best.rank - 1 : best.rank])[0]
+    percentile = say.percentile_cell(row, question.latency_limit_ms)
+    factor = say.shown_cost(1.0, presentation.per)
+    interval = say.interval_line(
+        best.cost_usd_per_100k.low,
+        best.cost_usd_per_100k.high,
+        lambda usd: f"${say.money(usd * factor)}",
+    )
+    return [
+        ("Option", printable(best.option), say.place(best)),
+        (
+            f"Cost {per}",
+            f"${say.money(best.cost_usd_per_100k.point * factor)}",
+            _interval(interval[0] if interval else "", say.money(best.cost_usd_per_100k.point * factor)),
+        ),
+        (
+            f"{name} latency",
+            f"{_with_signs(percentile[0])} ms" if percentile[0] != "unknown" else "unknown",
+            "; ".join([limit, *(_interval(line, "") for line in percentile[1:])]),
+        ),
+        (
+            "Chance of being best",
+            "unknown" if best.probability_best is None else say.percent(best.probability_best),
+            f"evidence {say.evidence_cell(row)[0]}",
+        ),
+    ]
+
+
+def _interval(line: str, point: str) -> str:
+    """Write an interval, or that it is narrower than the digits that are shown."""
+    if not line:
+        return "no interval known"
+    if line.startswith(">= "):
+        return f"at least {line[3:]}"
+    if line.startswith("<= "):
+        return f"at most {line[3:]}"
+    if line.replace("$", "") == f"{point}-{point}":
+        return "interval within these digits"
+    return f"interval {line}"
+
+
+def _with_signs(text: str) -> str:
+    return text.replace("<=", "≤").replace(">=", "≥")
+
+
+def _nearest(advice: Advice, presentation: Presentation) -> tuple[str, str, str]:
+    """Return the option that qualifies at the least limit above the asked one, that limit, and its cost."""
+    limit = advice.question.latency_limit_ms
+    for switch in advice.switches:
+        if switch.option is not None and (limit is None or switch.from_ms >= limit):
+            cost = switch.cost_usd_per_100k
+            return (
+                printable(switch.option),
+                f"{say.milliseconds(switch.from_ms)} ms",
+                "unknown" if cost is None else f"${say.money(say.shown_cost(cost, presentation.per))}",
+            )
+    return "none", "unknown", "unknown"
+
+
+def would_change(advice: Advice, presentation: Presentation) -> list[str]:
+    """Say what would change the answer: the neighbouring stretches of limits, and the next option's winning price."""
+    said = []
+    limit = advice.question.latency_limit_ms
+    if limit is not None:
+        here = next((at for at, switch in enumerate(advice.switches) if _holds(switch, limit)), None)
+        if here is not None:
+            several = len({(s.region, s.purchase_option) for s in advice.switches if s.option}) > 1
+            around = [
+                *advice.switches[here + 1 : here + 2],
+                *reversed(advice.switches[max(0, here - 2) : here]),
+            ]
+            for switch in around:
+                stretch, who = say.switch_text(switch, presentation.per, several)
+                said.append(printable(f"limit {stretch}: {who}"))
+    said += [
+        printable(f"{option} {how}")
+        for option, how in say.reversals(replace(advice, ranked=advice.ranked.head(2)), 2)
+        if advice.recommended is not None
+    ]
+    return said
+
+
+def _holds(switch: Switch, limit: float) -> bool:
+    return switch.from_ms <= limit and (switch.to_ms is None or limit < switch.to_ms)
