@@ -146,7 +146,9 @@ def page(items: Iterable[Mapping[str, Any] | str], token: str = "") -> dict[str,
     return {"FormatVersion": "aws_v1", "PriceList": texts, **({"NextToken": token} if token else {})}
 
 
-def offer_csv(items: Iterable[Mapping[str, Any]], offer: str = "AmazonEC2", columns: Iterable[str] = ()) -> bytes:
+def offer_csv(
+    items: Iterable[Mapping[str, Any]], offer: str = "AmazonEC2", columns: Iterable[str] = ()
+) -> bytes:
     """Return a regional offer file of the items; `columns` are further ones, which stay empty."""
     names = list(CSV_NAMES.values())
     header = ["SKU", "OfferTermCode", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "LeaseContractLength", "PurchaseOption", "OfferingClass", "Product Family", *names, *columns]  # fmt: skip

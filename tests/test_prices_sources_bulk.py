@@ -89,7 +89,9 @@ def test_a_page_that_is_not_an_index_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_is_busy_is_asked_again_after_a_longer_wait(status: int, no_waiting: list[float]) -> None:
+def test_a_server_that_is_busy_is_asked_again_after_a_longer_wait(
+    status: int, no_waiting: list[float]
+) -> None:
     site, refusals = files(offer_site({"us-west-2": OREGON})), [status] * 2
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -226,7 +228,12 @@ def test_a_saved_packed_file_that_is_cut_off_is_an_error(tmp_path: Path) -> None
 
 
 def test_sagemaker_prices_are_those_of_real_time_endpoints() -> None:
-    same = {"region": "us-west-2", "family": "ML Instance", "service": "AmazonSageMaker", "operation": "RunInstance"}
+    same = {
+        "region": "us-west-2",
+        "family": "ML Instance",
+        "service": "AmazonSageMaker",
+        "operation": "RunInstance",
+    }
     units = [
         item("HOST", "ml.g5.2xlarge", on_demand="1.5150000000", usagetype="USW2-Host:ml.g5.2xlarge", **same),
         item("NOTEBOOK", "ml.g5.2xlarge", on_demand="1.4", usagetype="USW2-Notebk:ml.g5.2xlarge", **same),
@@ -238,9 +245,13 @@ def test_sagemaker_prices_are_those_of_real_time_endpoints() -> None:
     with serving(files(site)) as base:
         (part,) = sagemaker(Ask(base_url=base))
         found = part.fetch()
-    assert found.prices[["instance_type", "price_usd_per_hour"]].to_numpy().tolist() == [["ml.g5.2xlarge", 1.515]]
+    assert found.prices[["instance_type", "price_usd_per_hour"]].to_numpy().tolist() == [
+        ["ml.g5.2xlarge", 1.515]
+    ]
     assert found.replaces == {Scope("us-west-2", "sagemaker", "list")}
-    assert ("ml.p9.large", "not sold for real-time endpoints") in [(r.instance_type, r.reason) for r in found.refused]
+    assert ("ml.p9.large", "not sold for real-time endpoints") in [
+        (r.instance_type, r.reason) for r in found.refused
+    ]
 
 
 def test_an_attachable_accelerator_is_named_by_its_usage_type_only() -> None:
@@ -257,7 +268,9 @@ def test_an_attachable_accelerator_is_named_by_its_usage_type_only() -> None:
     ]
 
 
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout")
+@pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout"
+)
 def test_the_recorded_sample_of_2025_holds_no_unit_that_is_meant_and_says_why_of_each() -> None:
     data = (SAMPLES / "bulk_AmazonEC2_20250912_sample.csv").read_bytes()
     found = read_csv(io.BytesIO(data), "sample", Ask(), EC2)
@@ -269,7 +282,9 @@ def test_the_recorded_sample_of_2025_holds_no_unit_that_is_meant_and_says_why_of
     assert reasons["m6id.2xlarge"] == "no Linux price"
 
 
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout")
+@pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout"
+)
 def test_a_recorded_row_turned_into_a_linux_shared_one_is_priced_as_its_description_says() -> None:
     text = (SAMPLES / "bulk_AmazonEC2_20250912_sample.csv").read_text()
     # "$0.2773 per Dedicated Windows with SQL Web c6i.large Instance Hour"

@@ -16,7 +16,17 @@ from advisor.prices.sources.ask import Answer, Ask, PriceRow, price_frame, produ
 from advisor.prices.sources.bulk import read_csv, read_json
 from advisor.prices.sources.price_list import price_list, read_items
 from advisor.prices.sources.skus import EC2
-from tests.aws_answers import CASES, PUBLISHED, SAMPLES, TWELVE_TERMS, case, item, offer_csv, offer_json, other_units
+from tests.aws_answers import (
+    CASES,
+    PUBLISHED,
+    SAMPLES,
+    TWELVE_TERMS,
+    case,
+    item,
+    offer_csv,
+    offer_json,
+    other_units,
+)
 
 NAN = float("nan")
 NAMES = {"US West (Oregon)": "us-west-2", "US East (N. Virginia)": "us-east-1"}
@@ -56,7 +66,9 @@ def test_the_twelve_reserved_terms_cost_hourly_plus_upfront_over_the_hours_of_th
         assert months[option] == {"1yr": 12, "3yr": 36}[lease]
 
 
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout")
+@pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason="the recorded answers of AWS (../shared) are not beside this checkout"
+)
 def test_a_recorded_product_of_2021_gives_its_published_prices() -> None:
     recorded = json.loads((SAMPLES / "GetProducts_m5.large.json").read_text())
     prices = by_option(read_items([("item 1", recorded)], Ask(region_names=NAMES)))
@@ -67,9 +79,13 @@ def test_a_recorded_product_of_2021_gives_its_published_prices() -> None:
         years = int(said["LeaseContractLength"][0])
         units = {d["unit"]: float(d["pricePerUnit"]["USD"]) for d in term["priceDimensions"].values()}
         convertible = "convertible_" if said["OfferingClass"] == "convertible" else ""
-        payment = {"No Upfront": "no", "Partial Upfront": "partial", "All Upfront": "all"}[said["PurchaseOption"]]
+        payment = {"No Upfront": "no", "Partial Upfront": "partial", "All Upfront": "all"}[
+            said["PurchaseOption"]
+        ]
         expected = units["Hrs"] + units.get("Quantity", 0) / (365 * 24 * years)
-        assert prices[f"reserved_{convertible}{years}yr_{payment}_upfront"] == pytest.approx(expected, rel=1e-12)
+        assert prices[f"reserved_{convertible}{years}yr_{payment}_upfront"] == pytest.approx(
+            expected, rel=1e-12
+        )
 
 
 def test_a_type_of_which_two_units_remain_is_refused_and_the_others_are_not() -> None:
@@ -164,7 +180,11 @@ def test_each_condition_alone_refuses_with_its_reason(change: dict[str, str], re
 
 
 def test_the_reason_is_that_of_the_unit_that_came_closest() -> None:
-    units = [item("A", tenancy="Host"), item("B", licenseModel="Bring your own license"), item("C", operatingSystem="RHEL")]
+    units = [
+        item("A", tenancy="Host"),
+        item("B", licenseModel="Bring your own license"),
+        item("C", operatingSystem="RHEL"),
+    ]
     found = read_items([("item", unit) for unit in units], Ask())
     assert [refusal.reason for refusal in found.refused] == ["sold with a licence only"]
 
@@ -178,7 +198,9 @@ def test_the_reason_is_that_of_the_unit_that_came_closest() -> None:
         (("1yr", "standard", "No Upfront", "ten", None), "reserved_1yr_no_upfront: a price is not a number"),
     ],
 )  # fmt: skip
-def test_a_term_that_cannot_be_priced_is_refused_and_the_on_demand_price_stays(term: Any, reason: str) -> None:
+def test_a_term_that_cannot_be_priced_is_refused_and_the_on_demand_price_stays(
+    term: Any, reason: str
+) -> None:
     found = read_items([("item", item("ONE", reserved=[term]))], Ask())
     assert by_option(found) == {"on_demand": 0.096}
     assert [refusal.reason for refusal in found.refused] == [f"{reason} (SKU ONE)"]
@@ -191,13 +213,17 @@ def test_a_unit_without_on_demand_terms_says_so() -> None:
 
 
 def test_only_asked_regions_are_answered() -> None:
-    assert answer("local_zone", ask=Ask(("us-west-2-lax-1",))).prices["region"].tolist() == ["us-west-2-lax-1"]
+    assert answer("local_zone", ask=Ask(("us-west-2-lax-1",))).prices["region"].tolist() == [
+        "us-west-2-lax-1"
+    ]
 
 
 def test_saved_answers_are_laid_over_and_never_empty_a_region(tmp_path: Path) -> None:
     assert answer("m5.large").replaces == frozenset()
     (tmp_path / "GetProducts").mkdir()
-    (tmp_path / "GetProducts" / "one.json").write_bytes((CASES / "GetProducts" / "m5.large.json").read_bytes())
+    (tmp_path / "GetProducts" / "one.json").write_bytes(
+        (CASES / "GetProducts" / "m5.large.json").read_bytes()
+    )
     (part,) = price_list(Ask(saved=tmp_path))
     assert len(part.fetch().prices) == 13
 
@@ -214,7 +240,9 @@ types = st.sampled_from(["m5.large", "c7g.metal", "inf2.xlarge", "u7i-12tb.224xl
 
 @settings(deadline=None, max_examples=30)
 @given(
-    st.dictionaries(st.tuples(types, regions), st.tuples(amounts, st.sets(st.sampled_from(TWELVE_TERMS))), max_size=6),
+    st.dictionaries(
+        st.tuples(types, regions), st.tuples(amounts, st.sets(st.sampled_from(TWELVE_TERMS))), max_size=6
+    ),
     st.randoms(use_true_random=False),
 )
 def test_the_api_the_csv_and_the_json_file_give_the_same_rows_in_any_order(
@@ -231,11 +259,14 @@ def test_the_api_the_csv_and_the_json_file_give_the_same_rows_in_any_order(
     from_json = read_json(io.BytesIO(offer_json(units)), "file", Ask(), EC2)
     from_api = read_items([("item", json.dumps(unit)) for unit in units], Ask())
     pd.testing.assert_frame_equal(from_csv.prices, from_json.prices)
-    pd.testing.assert_frame_equal(from_csv.prices.drop(columns="source"), from_api.prices.drop(columns="source"))
+    pd.testing.assert_frame_equal(
+        from_csv.prices.drop(columns="source"), from_api.prices.drop(columns="source")
+    )
     assert from_csv.refused == from_json.refused == from_api.refused == ()
     on_demand = from_csv.prices[from_csv.prices["purchase_option"] == "on_demand"]
     assert {
-        (row["instance_type"], row["region"]): row["price_usd_per_hour"] for row in on_demand.to_dict("records")
+        (row["instance_type"], row["region"]): row["price_usd_per_hour"]
+        for row in on_demand.to_dict("records")
     } == {key: float(amount) for key, (amount, _) in priced.items()}
 
 

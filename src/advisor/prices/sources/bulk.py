@@ -162,6 +162,8 @@ def read_csv(stream: IO[bytes], where: str, ask: Ask, rule: Rule, region: str = 
         _select(lines, header, where, selection)
     except (UnicodeDecodeError, csv.Error) as error:
         raise PricesError(f"{where}: line {lines.line_num}: {error}") from None
+    finally:
+        text.detach()  # the caller closes the stream
     return selection.answer(ask, as_of, whole=True, region=region)
 
 

@@ -133,12 +133,11 @@ def read_types(items: Iterable[Any], where: str, as_of: str) -> DataFrame[Instan
 
 def _frame(rows: list[dict[str, Any]], where: str, as_of: str) -> DataFrame[Instances]:
     columns = Instances.to_schema().columns
-    frame = pd.DataFrame(rows, columns=list(columns))
-    for name, column in columns.items():
-        if str(column.dtype) in {"float64", "Int64"}:
-            frame[name] = frame[name].astype("Float64").astype(str(column.dtype))
-        else:
-            frame[name] = frame[name].fillna("").astype("str")
+    numbers = {name: str(c.dtype) for name, c in columns.items() if str(c.dtype) in {"float64", "Int64"}}
+    texts = dict.fromkeys(set(columns) - set(numbers), "")
+    frame = pd.DataFrame([texts | row for row in rows], columns=list(columns))
+    # By way of Float64, which takes None, an integer and a float alike.
+    frame = frame.astype(dict.fromkeys(numbers, "Float64") | dict.fromkeys(texts, "str")).astype(numbers)
     frame = frame.assign(
         as_of=(frame["source"] != "").map({True: as_of, False: ""}),
         availability="sold",

@@ -101,12 +101,15 @@ def read_csv(stream: IO[bytes], where: str, ask: Ask, region: str = "") -> Answe
     Raises:
         PricesError: it is no such file, or it is cut off.
     """
-    lines = csv.reader(io.TextIOWrapper(stream, encoding="utf-8", newline=""))
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    lines = csv.reader(text)
     try:
         as_of, header = preamble(lines, where, _OFFER)
         rates = list(_csv_rates(lines, header, where))
     except (UnicodeDecodeError, csv.Error) as error:
         raise PricesError(f"{where}: line {lines.line_num}: {error}") from None
+    finally:
+        text.detach()  # the caller closes the stream
     return _answer(rates, ask, as_of, "aws_savings_plan_file", where, whole=True, region=region)
 
 
