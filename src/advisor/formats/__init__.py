@@ -4,7 +4,7 @@ A format is two functions in one module, named once in `FORMATS`: `recognises(he
 """
 
 import glob
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -63,7 +63,15 @@ def read(
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = find(given)
-    parts = read_files(files, known_types=known_types, max_expanded_bytes=max_expanded_bytes)
+    return together(read_files(files, known_types=known_types, max_expanded_bytes=max_expanded_bytes))
+
+
+def together(parts: Sequence[Rows]) -> Benchmarks:
+    """Put the rows of several files together.
+
+    Raises:
+        InputError: the same benchmark twice.
+    """
     return assemble(parts, tuple(part.name for part in parts))
 
 
@@ -191,5 +199,6 @@ __all__ = [
     "read",
     "read_files",
     "read_upload",
+    "together",
     "write",
 ]

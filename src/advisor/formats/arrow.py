@@ -39,9 +39,9 @@ def requests(
         if lost.any():
             failed = lost[indices] if len(lost) > 1 else np.full(batch.num_rows, True)
     latency = found["latency_ms"].to_numpy(zero_copy_only=False)
-    factor = by_name["latency_ms"][0].factor
-    if factor != 1:
-        latency = latency * factor
+    per_unit = by_name["latency_ms"][0].per_unit
+    if per_unit != 1:
+        latency = latency / per_unit
     kept = latency if failed is None else latency[~failed]
     if len(kept) and not (kept.min() > 0 and kept.max() <= columns.LONGEST_MS):
         raise ValueError("a latency that cannot be")

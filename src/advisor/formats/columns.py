@@ -15,8 +15,8 @@ from advisor.text import closest, printable
 VERSION: Final = 1
 """Version of the result format."""
 
-UNITS: Final = MappingProxyType({"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3})
-"""Unit of a latency column -> milliseconds."""
+UNITS: Final = MappingProxyType({"ns": 1e6, "us": 1e3, "ms": 1.0, "s": 1e-3})
+"""Unit of a latency column -> how many of it are a millisecond."""
 
 LONGEST_MS: Final = 1e12
 """No latency is longer (31 years); it keeps sums of squares finite."""
@@ -39,6 +39,8 @@ DEFAULTS: Final = MappingProxyType(
 
 _LATENCY: Final = re.compile(r"latency(?:_(mean|std|min|max|p\d+(?:[_.]\d+)?))?(?:_([^_]+))?")
 
+_COUNTED: Final = re.compile(r"^\d+\s*x\s*")
+
 Kind = Literal["text", "count", "number", "latency"]
 
 
@@ -49,14 +51,14 @@ class Column:
     Attributes:
         name: its name in `BenchmarkRows` or `RAW`.
         kind: how its cells are read.
-        factor: what a cell is multiplied with to get the unit of `name`.
+        per_unit: how many of the file's unit are one of the unit of `name`.
         at_least, above: bounds of the number, where there are any.
         parse: the reading of a text.
     """
 
     name: str
     kind: Kind
-    factor: float = 1.0
+    per_unit: float = 1.0
     at_least: float | None = None
     above: float | None = None
     parse: Callable[[str], Any] = str
@@ -70,7 +72,7 @@ class Column:
         if self.kind in ("number", "latency"):
             if cell is None or cell == "" or (isinstance(cell, str) and not cell.strip()):
                 return None
-            return self.checked(numbers.read(cell) * self.factor, cell)
+            return self.checked(numbers.read(cell) / self.per_unit, cell)
         raw = cells.text(cells.as_text(cell))
         if self.kind == "text":
             return self.parse(raw)
@@ -104,6 +106,20 @@ def instance_type(known: Collection[str] | None, raw: str) -> str:
         raise ValueError("is empty: every row names its instance type (or `local`)")
     if known is not None and host != "local" and host.removeprefix("ml.") not in known and host not in known:
         raise ValueError(f'"{printable(host)}" is not an instance type{closest(host, known)}')
+    if "+" in raw:
+        accelerator_type(known, _COUNTED.sub("", raw.split("+", 1)[1].strip()))
+    return raw
+
+
+def accelerator_type(known: Collection[str] | None, raw: str) -> str:
+    """Return an attachable accelerator when it is known, where `known` names any.
+
+    Raises:
+        ValueError: `known` names attachable accelerators, and this is none of them.
+    """
+    attachable = {name for name in known or () if name.startswith("eia")}
+    if raw and attachable and raw not in attachable:
+        raise ValueError(f'"{printable(raw)}" is not an attachable accelerator{closest(raw, attachable)}')
     return raw
 
 
@@ -127,6 +143,9 @@ def declared(known_types: Collection[str] | None = None) -> dict[str, Column]:
     return {
         **_declared(),
         "instance_type": Column("instance_type", "text", parse=partial(instance_type, types)),
+        "attached_accelerator": Column(
+            "attached_accelerator", "text", parse=partial(accelerator_type, types)
+        ),
     }
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Final
 
 from advisor.errors import InputError
 from advisor.formats import arrow, cells, columns
@@ -22,8 +22,7 @@ LONGEST_LINE: Final = 2**20
 _SEPARATORS: Final = (",", ";", "\t")
 _COMMENT: Final = re.compile(r'\s*"?\s*#')
 _VERSION: Final = re.compile(r'\s*"?\s*#\s*advisor_result\s+(\d+)')
-_SEPARATOR_LINE: Final = re.compile(r"sep=(.)\s*")
-_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_SEPARATOR_LINE: Final = re.compile(r"sep=([,;\t])\s*")
 _PIECE_BYTES: Final = 2**20
 
 
@@ -48,8 +47,7 @@ def read(source: Source, known_types: Collection[str] | None = None) -> Rows:
     Raises:
         InputError: what cannot be read, with file and line.
     """
-    with source.open() as stream:
-        layout = _layout(source, stream)
+    layout = _layout(source)
     if layout.encoding == "utf-8-sig" and "" not in layout.names and "latency_" in " ".join(layout.names):
         rows = _fast(source, layout, known_types)
         if rows is not None:
@@ -58,31 +56,24 @@ def read(source: Source, known_types: Collection[str] | None = None) -> Rows:
     return read_table(Table(source.name, blocks, "line", Numbers(layout.separator)), known_types)
 
 
-def lines(source: Source, stream: BinaryIO, encoding: str = "utf-8-sig") -> Iterator[str]:
+def lines(source: Source) -> Iterator[str]:
     """Yield the lines of a text file with their ends.
 
     Raises:
         InputError: not text in this encoding, or a line of over a MiB.
     """
-    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
-    number = 0
-    try:
-        while line := text.readline(LONGEST_LINE):
-            number += 1
-            if len(line) == LONGEST_LINE:
-                raise InputError(
-                    f"{source.name} line {number}: is longer than a MiB: this is no table of text"
-                )
-            yield line
-    except UnicodeDecodeError as error:
-        raise _undecodable(source, encoding) from error
-    finally:
-        text.detach()
-
-
-def encoding_of(first: bytes) -> str:
-    """Return the encoding by the byte order mark; UTF-8 where there is none."""
-    return "utf-16" if first.startswith(_UTF16) else "utf-8-sig"
+    number, encoding = 0, source.encoding()
+    with source.open() as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+        try:
+            while line := text.readline(LONGEST_LINE):
+                number += 1
+                if len(line) == LONGEST_LINE:
+                    raise InputError(
+                        f"{source.name} line {number}: is longer than a MiB: this is no table of text"
+                    )
+                yield line
+        except UnicodeDecodeError as error:
+            raise _undecodable(source, encoding) from error
 
 
 def _undecodable(source: Source, encoding: str) -> InputError:
@@ -103,29 +94,24 @@ def _undecodable(source: Source, encoding: str) -> InputError:
     return InputError(f"{source.name}: is not UTF-8 text: save the file as UTF-8")
 
 
-def _layout(source: Source, stream: BinaryIO) -> _Layout:
-    first = stream.read(4)
-    encoding = encoding_of(first)
-    if not first:
-        raise InputError(f"{source.name}: is empty")
+def _layout(source: Source) -> _Layout:
     skipped, forced = 0, ""
-    with source.open() as again:
-        for line in lines(source, again, encoding):
-            if "\x00" in line:
-                raise InputError(f"{source.name}: is no text file (it holds zero bytes)")
-            version = _VERSION.match(line)
-            if version and int(version[1]) > columns.VERSION:
-                raise InputError(
-                    f"{source.name}: is of version {version[1]}, this advisor reads {columns.VERSION}"
-                )
-            separator = _SEPARATOR_LINE.fullmatch(line)
-            if separator:
-                forced = separator[1]
-            if separator or _COMMENT.match(line) or not line.strip():
-                skipped += 1
-                continue
-            chosen, names = _header(line, forced)
-            return _Layout(skipped + 1, chosen, names, encoding)
+    for line in lines(source):
+        if "\x00" in line:
+            raise InputError(f"{source.name}: is no text file (it holds zero bytes)")
+        version = _VERSION.match(line)
+        if version and int(version[1]) > columns.VERSION:
+            raise InputError(
+                f"{source.name}: is of version {version[1]}, this advisor reads {columns.VERSION}"
+            )
+        separator = _SEPARATOR_LINE.fullmatch(line)
+        if separator:
+            forced = separator[1]
+        if separator or _COMMENT.match(line) or not line.strip():
+            skipped += 1
+            continue
+        chosen, names = _header(line, forced)
+        return _Layout(skipped + 1, chosen, names, source.encoding())
     raise InputError(f"{source.name}: has no header")
 
 
@@ -153,36 +139,35 @@ def _known(name: str) -> bool:
 
 def _blocks(source: Source, layout: _Layout) -> Iterator[Block]:
     """Yield the rows, each field as text; the number of a row is its first line."""
-    with source.open() as stream:
-        text = lines(source, stream, layout.encoding)
-        for _ in range(layout.skipped_lines):
-            next(text)
-        reader = csv.reader(text, delimiter=layout.separator, strict=True)
-        width = len(layout.names)
-        rows: list[list[str]] = []
-        numbers: list[int] = []
-        start = layout.skipped_lines + 1
-        try:
-            for row in reader:
-                number, start = start, layout.skipped_lines + reader.line_num + 1
-                if not any(cell.strip() for cell in row):
-                    continue
-                if len(row) != width:
-                    few = "is it cut off?" if len(row) < width else "is a field with a separator not quoted?"
-                    raise InputError(
-                        f"{source.name} line {number}: has {len(row)} fields, the header has {width}: {few}"
-                    )
-                rows.append(row)
-                numbers.append(number)
-                if len(rows) == BLOCK_ROWS:
-                    yield _block(source, layout, rows, numbers)
-                    rows, numbers = [], []
-        except csv.Error as error:
-            raise InputError(
-                f"{source.name} line {start}: {error}: is a quote missing, or the file cut off?"
-            ) from None
-        if rows:
-            yield _block(source, layout, rows, numbers)
+    text = lines(source)
+    for _ in range(layout.skipped_lines):
+        next(text)
+    reader = csv.reader(text, delimiter=layout.separator, strict=True)
+    width = len(layout.names)
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    start = layout.skipped_lines + 1
+    try:
+        for row in reader:
+            number, start = start, layout.skipped_lines + reader.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != width:
+                few = "is it cut off?" if len(row) < width else "is a field with a separator not quoted?"
+                raise InputError(
+                    f"{source.name} line {number}: has {len(row)} fields, the header has {width}: {few}"
+                )
+            rows.append(row)
+            numbers.append(number)
+            if len(rows) == BLOCK_ROWS:
+                yield _block(source, layout, rows, numbers)
+                rows, numbers = [], []
+    except csv.Error as error:
+        raise InputError(
+            f"{source.name} line {start}: {error}: is a quote missing, or the file cut off?"
+        ) from None
+    if rows:
+        yield _block(source, layout, rows, numbers)
 
 
 def _block(source: Source, layout: _Layout, rows: list[list[str]], numbers: list[int]) -> Block:

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from advisor.errors import InputError
 from advisor.formats import columns
-from advisor.formats.delimited import encoding_of
 from advisor.formats.json_lines import HEADER, blocks, loads
 from advisor.formats.rows import Rows, Table, read_table
-from advisor.formats.source import Source
+from advisor.formats.source import Source, encoding_of
 
 _OBJECT: Final = re.compile(r'\{\s*("advisor_result"\s*:\s*\d+\s*,\s*)?"rows"\s*:')
 
@@ -36,7 +35,11 @@ def read(source: Source, known_types: Collection[str] | None = None) -> Rows:
             f"{source.name}: byte {error.start} is no text in this encoding: save the file as UTF-8"
         ) from None
     except json.JSONDecodeError as error:
-        where = "cut off" if error.pos >= len(error.doc.rstrip()) else "no JSON"
+        where = (
+            "cut off"
+            if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+            else "no JSON"
+        )
         raise InputError(f"{source.name} line {error.lineno}: {where}: {error.msg}") from None
     except ValueError as error:
         raise InputError(f"{source.name}: {error}") from None

@@ -4,14 +4,14 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from advisor.errors import InputError
 from advisor.formats import columns
 from advisor.formats.cells import Cell, Numbers
-from advisor.formats.delimited import BLOCK_ROWS, encoding_of, lines
+from advisor.formats.delimited import BLOCK_ROWS, lines
 from advisor.formats.rows import INTERRUPTED, Block, Rows, Runs, Table, add_block, read_table
-from advisor.formats.source import Source
+from advisor.formats.source import Source, encoding_of
 
 HEADER: Final = "advisor_result"
 """The key that starts a section, and that carries the version."""
@@ -28,18 +28,13 @@ def read(source: Source, known_types: Collection[str] | None = None) -> Rows:
     Raises:
         InputError: what cannot be read, with file and line.
     """
-    with source.open() as stream:
-        encoding = encoding_of(stream.read(4))
-    with source.open() as stream:
-        records = _records(source, stream, encoding)
-        first = next(records, None)
-        if first is None:
-            raise InputError(f"{source.name}: is empty")
-        if HEADER in first[1]:
-            return _sections(source, first, records, known_types)
-    with source.open() as stream:
-        table = Table(source.name, blocks(source.name, "line", _records(source, stream, encoding)), "line")
-        return read_table(table, known_types)
+    records = _records(source)
+    first = next(records, None)
+    if first is None:
+        raise InputError(f"{source.name}: is empty")
+    if HEADER in first[1]:
+        return _sections(source, first, records, known_types)
+    return read_table(Table(source.name, blocks(source.name, "line", _records(source)), "line"), known_types)
 
 
 def loads(text: str) -> Any:
@@ -97,10 +92,10 @@ def blocks(name: str, word: str, records: Iterable[tuple[int, Mapping[str, Any]]
         yield Block(names, found, [number for number, _ in chunk])
 
 
-def _records(source: Source, stream: BinaryIO, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects with their lines; of a measurement, a last line that is cut off ends the file."""
     measured = False
-    for number, line in enumerate(lines(source, stream, encoding), start=1):
+    for number, line in enumerate(lines(source), start=1):
         if not line.strip():
             continue
         try:

@@ -12,6 +12,11 @@ HEAD_BYTES: Final = 2**16
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
+def encoding_of(first: bytes) -> str:
+    """Return the encoding that the first bytes of a text announce."""
+    return "utf-16" if first.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+
+
 class _Expanded(io.RawIOBase):
     """The expanded bytes of a compressed stream, counted as they come."""
 
@@ -99,6 +104,11 @@ class Source:
         """Return the first expanded bytes, at most 64 KiB."""
         with self.open() as stream:
             return stream.read(HEAD_BYTES)
+
+    def encoding(self) -> str:
+        """Return the encoding of a text by its byte order mark; UTF-8 where there is none."""
+        with self.open() as stream:
+            return encoding_of(stream.read(2))
 
     def seekable(self) -> BinaryIO:
         """Open the expanded bytes for random access."""
