@@ -137,7 +137,7 @@ UNKNOWN_ACCELERATOR = {"trn2u.48xlarge"}
 """A Trainium2 type for which DescribeInstanceTypes reports no accelerator at all: unknown, not none."""
 
 UNSTATED_REGION = "us-west-2"
-UNSTATED_REGION_NOTE = "the source states no region; used for us-west-2"
+UNSTATED_REGION_NOTE = "the source states no region"
 
 
 def main() -> None:

@@ -99,4 +99,4 @@ def _cells(row: dict[Any, Any]) -> dict[str, str]:
 def _number(value: Any, unit: int = 1) -> str:
     import pandas as pd
 
-    return "" if pd.isna(value) else f"{float(value) / unit:.4g}"
+    return "" if pd.isna(value) else f"{round(float(value) / unit, 2):g}"

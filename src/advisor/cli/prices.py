@@ -91,7 +91,8 @@ def show(
     closed = listing.closed(catalogue, types)
     for name, on in closed.items():
         click.echo(f"{name}: no longer sold (by the list of {on})", err=True)
-    click.echo(f"{len(found)} prices; {', '.join(catalogue.origin)}", err=True)
+    sources = f", sources {', '.join(sorted(set(found['source'])))}" if len(found) else ""
+    click.echo(f"{len(found)} prices{sources}; {', '.join(catalogue.origin)}", err=True)
     return 0 if len(found) else 1
 
 
@@ -143,6 +144,5 @@ def _cells(row: dict[Any, Any]) -> dict[str, str]:
         "purchase": row["purchase_option"],
         "USD/h": "unknown" if isnan(usd) else f"{usd:.6g}",
         "as of": row["as_of"],
-        "source": row["source"],
         "note": "; ".join(text for text in said if text),
     }

@@ -56,10 +56,8 @@ def instances(
     if not include_retired:
         keep &= rows["availability"] != "closed"
     rows.insert(1, "kind", kind)
-    found = rows[keep]
-    order = found.assign(family=family, size=found["vcpu_count"].astype("float64"))
-    labels = order.sort_values(["family", "size", "memory_mib", "instance_type"]).index
-    return found.loc[labels].reset_index(drop=True)
+    order = rows.assign(family=family).sort_values(["family", "vcpu_count", "memory_mib", "instance_type"])
+    return order.loc[keep.reindex(order.index), list(rows.columns)].reset_index(drop=True)
 
 
 def prices(

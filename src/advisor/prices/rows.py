@@ -120,11 +120,7 @@ class _Cells:
     def day(self, column: str) -> str:
         text = self.text(column)
         try:
-            return (
-                date.fromisoformat(text[:10]).isoformat()
-                if len(text) >= 10
-                else date.fromisoformat("").isoformat()
-            )
+            return date.fromisoformat(text if len(text) == len("2026-11-29") else "").isoformat()
         except ValueError:
             raise self.error(column, f"{text!r} is not a date like 2026-11-29") from None
 

@@ -165,7 +165,6 @@ def _table(path: Path, model: type[pa.DataFrameModel], defaults: Mapping[str, st
             dtype={name: kind if name in numbers else "str" for name, kind in types.items()},
             keep_default_na=False,
             na_values={name: [""] for name in numbers},
-            float_precision="round_trip",
             encoding="utf-8",
         )
     except (ValueError, OSError) as error:  # pandas' parser and number errors are ValueErrors
