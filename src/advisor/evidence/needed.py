@@ -48,7 +48,7 @@ def needed_count(rate: FloatArray, allowed: FloatArray, level: FloatArray, ceili
     cases, case = np.unique(np.stack([rate, allowed, level]), axis=1, return_inverse=True)
     furthest = np.zeros(cases.shape[1])
     np.maximum.at(furthest, case, ceiling)
-    needed = _needed(*cases, furthest)[case]
+    needed = _needed(cases[0], cases[1], cases[2], furthest)[case]
     return np.where(needed <= ceiling, needed, np.inf)
 
 

@@ -1,7 +1,13 @@
 """Warm-up that can be proved is cut; a drift that can be proved is told.
 
-A cut needs a reason: a truncation rule alone (MSER-5, White 1997) cuts a third of all correlated series that have no warm-up.
-So its cut is kept only where head and tail differ by more than chance, given the correlation, and by enough to matter.
+A cut needs a reason: a truncation rule alone (MSER-5, White 1997) cuts a third of all correlated series that have no warm-up. So
+its cut is kept only where head and tail differ
+
+- by enough to matter,
+- by more than chance; spread and correlation are those of both parts about their own means, since the tail alone, which the rule
+  chose to be quiet, would flatter it,
+- in nearly every request: in a warm-up all are slower, in a machine that is slow now and then only some are,
+- by more than any later stretch does: a warm-up does not come back.
 """
 
 from collections.abc import Sequence
@@ -23,13 +29,17 @@ _COLD_LIMIT: Final = 10
 _LEAST_EFFECT: Final = 0.02
 _LEAST_Z: Final = 3.0
 _SEGMENT_BLOCKS: Final = 128
+_LATER_WINDOWS: Final = 4
+_LEAST_SHIFT: Final = 0.5
+"""Part of the effect by which the quartile that is nearer to the rest must have moved too."""
 
 
 def warmup_counts(rows: FloatArray) -> IntArray:
     """Return how many requests to cut from the start of each row.
 
-    Cold calls (over three times the median; at most ten and a twentieth of the row) are cut one by one. Beyond them the cut of
-    MSER-5 is kept where the mean log latencies of head and tail differ by 2 % and by three standard errors.
+    Cold calls (over three times the median and over nearly all later requests; at most ten and a twentieth of the row) are cut
+    one by one. Beyond them the cut of MSER-5 is kept where the mean log latencies of head and tail differ by 2 %, by three standard
+    errors, by a shift of most requests, and by more than any later stretch of that length differs from the tail.
 
     Args:
         rows: shape (r, n), ms.
@@ -40,9 +50,11 @@ def warmup_counts(rows: FloatArray) -> IntArray:
     if limit == 0:
         return cuts
     head = rows[:, :limit]
-    if (head.max(axis=1) > _COLD_FACTOR * rows.min(axis=1)).any():
-        middle = np.median(rows, axis=1, keepdims=True)
-        cuts = np.cumprod(head > _COLD_FACTOR * middle, axis=1, dtype=np.int64).sum(axis=1)
+    for row in np.flatnonzero(head.max(axis=1) > _COLD_FACTOR * rows.min(axis=1)):
+        later = np.partition(rows[row, limit:], _places(n - limit))
+        middle, nearly_all = (later[place] for place in _places(n - limit))
+        cold = head[row] > max(_COLD_FACTOR * middle, nearly_all)
+        cuts[row] = np.cumprod(cold).sum()
     batch_count = n // _BATCH
     means = rows[:, : batch_count * _BATCH].reshape(row_count, batch_count, _BATCH).mean(axis=2)
     for row in np.flatnonzero(cuts):
@@ -56,6 +68,11 @@ def warmup_counts(rows: FloatArray) -> IntArray:
     return cuts
 
 
+def _places(n: int) -> tuple[int, int]:
+    """Ranks, from 0, of the median and of what hardly a request in a hundred exceeds."""
+    return n // 2, int(0.99 * (n - 1))
+
+
 def _mser(means: FloatArray) -> IntArray:
     """Return d <= k / 2 with the least `sum_{j > d} (z_j - mean)^2 / (k - d)^2` for rows of k batch means."""
     count = means.shape[1]
@@ -67,17 +84,41 @@ def _mser(means: FloatArray) -> IntArray:
 
 
 def _gated(row: FloatArray, cut: int) -> int:
+    """Return the cut if head and tail differ, by enough, by more than chance, and as no later part of the row does."""
     if cut == 0:
         return 0
     logs = np.log(row)
     rank = int(0.995 * (logs.size - 1))
     np.minimum(logs, np.partition(logs, rank)[rank], out=logs)
     head, tail = logs[:cut], logs[cut:]
-    effect = abs(float(head.mean() - tail.mean()))
-    error = float(np.sqrt(tail.var() * (1 / head.size + 1 / tail.size)))
-    if effect < _LEAST_EFFECT or effect < _LEAST_Z * error:
+    effect = float(head.mean() - tail.mean())
+    if abs(effect) < _LEAST_EFFECT:
         return 0
-    return cut if effect >= _LEAST_Z * error * float(np.sqrt(inflation(tail[None, :])[0, 0])) else 0
+    quartile = 0.25 if effect > 0 else 0.75
+    shift = _quartile(head, quartile) - _quartile(tail, quartile)
+    head -= head.mean()
+    tail -= tail.mean()
+    error = float(np.sqrt(np.square(logs).mean() * (1 / head.size + 1 / tail.size)))
+    if (
+        abs(effect) < _LEAST_Z * error
+        or shift / effect < _LEAST_SHIFT
+        or abs(effect) < _later_effect(tail, cut)
+    ):
+        return 0
+    error *= float(np.sqrt(inflation(logs[None, :])[0, 0]))
+    return cut if abs(effect) >= _LEAST_Z * error else 0
+
+
+def _quartile(values: FloatArray, share: float) -> float:
+    place = int(share * (values.size - 1))
+    return float(np.partition(values, place)[place])
+
+
+def _later_effect(tail: FloatArray, cut: int) -> float:
+    """Return how far the mean of a later stretch, as long as the cut where there is room, lies from that of the whole tail."""
+    window = min(cut, tail.size // _LATER_WINDOWS)
+    sums = np.cumsum(tail)
+    return float(np.abs(sums[window:] - sums[:-window]).max()) / window
 
 
 def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
