@@ -186,13 +186,12 @@ def percentile(name: str) -> Column:
     return Column(name, "latency", above=0.0)
 
 
-def find(name: str, known_types: Collection[str] | None = None) -> Column:
-    """Return the column that a header calls `name`.
+def find(name: str, known: Mapping[str, Column]) -> Column:
+    """Return the column of `known` (see `declared`), or the percentile, that a header calls `name`.
 
     Raises:
         ValueError: no such column or unit; the text names the closest.
     """
-    known = declared(known_types)
     latency = _LATENCY.fullmatch(name)
     if name in known and latency is None:
         return known[name]
@@ -229,7 +228,8 @@ def header(names: Sequence[str], known_types: Collection[str] | None = None) -> 
     Raises:
         ValueError: an unknown or repeated column, no model, instance type or latency, or raw samples and a summary in one.
     """
-    found = [find(name, known_types) for name in names]
+    known = declared(known_types)
+    found = [find(name, known) for name in names]
     seen: dict[str, str] = {}
     for column, name in zip(found, names, strict=True):
         if column.name in seen:

@@ -131,7 +131,7 @@ def _header(line: str, forced: str) -> tuple[str, list[str]]:
 
 def _known(name: str) -> bool:
     try:
-        columns.find(name)
+        columns.find(name, columns.declared())
     except ValueError:
         return False
     return True

@@ -106,6 +106,20 @@ def markdown(rows: list[dict[str, str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def manual(text: str) -> str:
+    """Return a manual page with its generated parts made anew: what stands between `<!-- made: NAME -->` and `<!-- end -->`."""
+    for name, part in (
+        ("raw columns", markdown(raw_columns())),
+        ("summary columns", markdown(summary_columns())),
+        ("raw template", f"```csv\n{template(raw=True)}```"),
+        ("summary template", f"```csv\n{template(raw=False)}```"),
+    ):
+        before, mark, rest = text.partition(f"<!-- made: {name} -->\n")
+        after = rest.partition("<!-- end -->")
+        text = f"{before}{mark}{part}\n{after[1]}{after[2]}"
+    return text
+
+
 def template(*, raw: bool) -> str:
     """Return a commented CSV file that can be filled in and is valid as it is."""
     described = raw_columns() if raw else summary_columns()

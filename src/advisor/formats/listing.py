@@ -24,8 +24,8 @@ def models(benchmarks: Benchmarks, wanted: Sequence[str] = ()) -> pd.DataFrame:
         QuestionError: a model that is not there.
     """
     rows = benchmarks.rows
-    for name in wanted:
-        _refuse_unknown(benchmarks, name)
+    for asked in wanted:
+        _refuse_unknown(benchmarks, asked)
     kept = rows[rows["model"].isin(list(wanted))] if wanted else rows
     options = pd.Series(option_names(kept), index=kept.index, dtype="str")
     found: list[dict[str, Any]] = []
