@@ -367,6 +367,27 @@ def test_a_published_figure_is_in_the_tables(
     assert found[column].iloc[0] == pytest.approx(value, rel=5e-4)
 
 
+def test_committed_prices_and_latencies_give_every_published_cost_of_faster_rcnn_to_the_cent(
+    catalogue: Catalogue, rows: pd.DataFrame
+) -> None:
+    with (DATA / "faster_rcnn_published_costs.csv").open(encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == 18
+    for row in published:
+        host, accelerator = row["instance_type"], row["attached_accelerator"]
+        measured = rows[
+            (rows["model"] == "faster-rcnn-resnet50")
+            & (rows["instance_type"] == host)
+            & (rows["attached_accelerator"] == accelerator)
+        ]
+        assert len(measured) == 1
+        usd_per_hour = price(catalogue, host, "us-west-2")
+        if accelerator:
+            usd_per_hour += price(catalogue, accelerator, "us-west-2")
+        cost = usd_per_hour / 3600 * measured["latency_mean_ms"].iloc[0] / 1000 * 100_000
+        assert f"{cost:.2f}" == row["published_usd_per_100k"]
+
+
 def test_rows_that_their_own_source_doubts_are_suspect(rows: pd.DataFrame) -> None:
     suspect = rows[rows["quality"] == "suspect"]
     assert (suspect["note"] != "").all()
