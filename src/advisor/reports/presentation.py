@@ -357,7 +357,7 @@ def losses(advice: Advice) -> list[Loss]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     own: dict[str, list[Row]] = {}
     rows = records(advice.rejected)
-    for row in rows:
+    for row in (*records(advice.ranked), *rows):
         own.setdefault(row["option"], []).append(row)
     operating = {
         option: [name for name in differing(mine) if name in _OPERATING] for option, mine in own.items()
