@@ -1,6 +1,7 @@
 """Talking to AWS with the user's account: clients with a bounded rate, and errors as one line without secrets."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from advisor.text import clean
 
 ATTEMPTS: Final = 5
 NO_ACCOUNT: Final = "or use --source bulk, which needs no account"
+_REGION: Final = re.compile(r"(?<=-\d)-.+")
+"""What follows the region in the code of a local zone group: -lax-1 in us-west-2-lax-1."""
 _EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})
 _REFUSED: Final = frozenset({"AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidSignatureException"})  # fmt: skip
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
@@ -120,9 +123,9 @@ def pricing_region(region: str) -> str:
 
 
 def enabled_regions(asked: tuple[str, ...], timeout_s: float) -> list[str]:
-    """Return the regions to ask EC2 in: those asked, or all that the account has enabled."""
+    """Return the regions to ask EC2 in: those asked (of a local zone its region), or all that the account has enabled."""
     if asked:
-        return sorted(asked)
+        return sorted({_REGION.sub("", region) for region in asked})
     ec2 = client("ec2", _home(), timeout_s)
     with plainly("ec2", _home()):
         answer = ec2.describe_regions(AllRegions=False)

@@ -137,7 +137,7 @@ def savings_plans_api(ask: Ask) -> list[Part]:
         return [
             Part(path.name, partial(_read_saved_answer, path, ask)) for path in saved_files(ask.saved, _API)
         ]
-    regions = aws.enabled_regions(ask.regions, ask.timeout_s)
+    regions = sorted(ask.regions) or aws.enabled_regions((), ask.timeout_s)
     homes = {region: "cn-north-1" if region.startswith("cn-") else "us-east-1" for region in regions}
     clients = {home: aws.client("savingsplans", home, ask.timeout_s) for home in sorted(set(homes.values()))}
     return [Part(region, partial(_fetch_rates, clients[homes[region]], region, ask)) for region in regions]

@@ -110,7 +110,8 @@ def read_history(entries: Iterable[Any], where: str, ask: Ask, region: str = "")
             for name, price in figures.items()
         ]  # fmt: skip
     prices = price_frame(rows, where)
-    replaces = frozenset({Scope(region, "ec2", "spot")}) if region else frozenset()
+    listed = {region, *newest} if region else set()
+    replaces = frozenset(Scope(name, "ec2", "spot") for name in listed if ask.wants(name))
     dates = [when.date().isoformat() for when in newest.values()]
     return Answer(prices, replaces, tuple(sorted(refused)), as_of=max(dates, default=""))
 
