@@ -101,9 +101,8 @@ def _promise(fields: dict[str, Any]) -> None:
         value=float(str(EXAMPLE["latency_limit_ms"])),
         step=1.0,
         format="%g",
-        placeholder="no limit",
         key="latency_limit_ms",
-        help="The percentile at the right must be at or under it; equal meets it. Empty: no limit.",
+        help="The percentile at the right must be at or under it; equal meets it.",
         bind="query-params",
     )
     fields["percentile"] = right.number_input(
@@ -115,6 +114,13 @@ def _promise(fields: dict[str, Any]) -> None:
         help="90: nine of ten requests must be answered within the limit.",
         bind="query-params",
     )
+    if st.toggle(
+        "No latency limit",
+        key="no_limit",
+        help="Rank by cost alone: the latency step is skipped.",
+        bind="query-params",
+    ):
+        fields["latency_limit_ms"] = None
 
 
 def _bought(facts: Facts, fields: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from advisor.dashboard.sources import Facts, Upload
 from advisor.dashboard.words import plain
 from advisor.errors import AdvisorError
 from advisor.reports import Presentation
-from advisor.reports.keyfigures import asked, key_figures, would_change
+from advisor.reports.keyfigures import asked, key_figures, lead, would_change
 from advisor.workload import Workload
 
 _FORMS: Final = {
@@ -82,6 +82,8 @@ def _answer(advice: Advice) -> None:
     presentation = Presentation()
     with st.container(key="answer"):
         st.subheader(plain(advice.headline), anchor=False)
+        bill = lead(advice)
+        st.caption(plain(bill[0] if bill else asked(advice)))
         figures = st.container(key="figures")
         for name, figure, more in key_figures(advice, presentation):
             figures.metric(
@@ -98,7 +100,9 @@ def _answer(advice: Advice) -> None:
             f"**What would change it:** {'; '.join(map(plain, changes)) or 'nothing that was measured'}"
         )
         with st.expander(f"Notes ({len(advice.notes)})", icon=":material/sticky_note_2:"):
-            st.markdown("\n".join(f"- {plain(note.text)}" for note in advice.notes))
+            st.markdown(
+                "\n".join(f"- {plain(note)}" for note in (*bill[1:], *(note.text for note in advice.notes)))
+            )
             st.caption(plain(asked(advice)))
 
 

@@ -108,6 +108,17 @@ def _nearest(advice: Advice, presentation: Presentation) -> tuple[str, str, str]
     return "none", "unknown", "unknown"
 
 
+def lead(advice: Advice) -> list[str]:
+    """Say what the recommended option costs by the hour and by the month, and how far it is ahead of the next."""
+    return [printable(sentence) for sentence in say.bill(_first(advice))]
+
+
+def _first(advice: Advice) -> Advice:
+    """Leave the rows that no sentence is about: of many thousand, two are enough."""
+    best = 1 if advice.recommended is None else advice.recommended.rank
+    return replace(advice, ranked=advice.ranked.head(max(2, best)))
+
+
 def would_change(advice: Advice, presentation: Presentation) -> list[str]:
     """Say what would change the answer: the neighbouring stretches of limits, and the next option's winning price."""
     said = []
@@ -125,7 +136,7 @@ def would_change(advice: Advice, presentation: Presentation) -> list[str]:
                 said.append(printable(f"limit {stretch}: {who}"))
     said += [
         printable(f"{option} {how}")
-        for option, how in say.reversals(replace(advice, ranked=advice.ranked.head(2)), 2)
+        for option, how in say.reversals(_first(advice), 2)
         if advice.recommended is not None
     ]
     return said

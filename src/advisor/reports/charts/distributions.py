@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from advisor.advice import Advice
-from advisor.reports.charts.points import labels, left_out
+from advisor.reports.charts.points import everything, labels, left_out
 from advisor.reports.charts.style import DASHES, SERIES, Figure, dressed, ground, log_ticks
 from advisor.reports.presentation import known, milliseconds, percentile_name, plain
 from advisor.tables import (
@@ -52,8 +52,8 @@ def candidates(advice: Advice) -> list[str]:
 
 
 def _rows(advice: Advice) -> dict[str, Any]:
-    both = pd.concat([advice.ranked, advice.rejected]) if len(advice.rejected) else advice.ranked
-    once = both.drop_duplicates([*BENCHMARK_CONFIGURATION, "software"])
+    names = [*BENCHMARK_CONFIGURATION, "software", "option", "region", "purchase_option", "statistic"]
+    once = everything(advice, names).drop_duplicates([*BENCHMARK_CONFIGURATION, "software"])
     plain_names = once.assign(region="", purchase_option="", statistic="")
     return dict(zip(labels(plain_names, plain_names), once.to_dict("records"), strict=True))
 

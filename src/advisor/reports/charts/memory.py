@@ -5,12 +5,14 @@ from typing import Final
 import pandas as pd
 
 from advisor.advice import Advice
-from advisor.reports.charts.points import left_out
+from advisor.reports.charts.points import everything, left_out
 from advisor.reports.charts.style import DASHES, SERIES, Figure, dressed, ground
 from advisor.reports.presentation import known, number
 from advisor.text import printable
 
 _OPTIONS: Final = 30
+_NEEDED: Final = ("memory_needed_mib", "accelerator_memory_needed_mib")
+_COLUMNS: Final = ("option", *_NEEDED, "memory_mib", "accelerator_memory_mib")
 _MIB_PER_GIB: Final = 1024
 _WIDEST_PERCENT: Final = 160.0
 
@@ -25,8 +27,7 @@ def memory(advice: Advice, *, dark: bool = False) -> Figure:
     import altair as alt
 
     on = ground(dark)
-    both = pd.concat([advice.ranked, advice.rejected]) if len(advice.rejected) else advice.ranked
-    options = both.drop_duplicates(["option", "memory_needed_mib", "accelerator_memory_needed_mib"])
+    options = everything(advice, _COLUMNS).drop_duplicates(["option", *_NEEDED])
     rows = []
     for row in options.head(_OPTIONS).to_dict("records"):
         for where, needed, there in (

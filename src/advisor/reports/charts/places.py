@@ -6,12 +6,15 @@ from typing import Final
 import pandas as pd
 
 from advisor.advice import Advice
-from advisor.reports.charts.points import left_out
+from advisor.reports.charts.points import everything, left_out
 from advisor.reports.charts.style import MOST_MARKS, Figure, dressed, ground
 from advisor.reports.presentation import hourly, known, money, words
 from advisor.text import printable
 
 _PURCHASES: Final = 9
+_COLUMNS: Final = (
+    "option", "region", "purchase_option", "cost_usd_per_100k", "price_usd_per_hour", "price_as_of",
+)  # fmt: skip
 
 
 def options(advice: Advice) -> list[str]:
@@ -31,7 +34,7 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
     import altair as alt
 
     on = ground(dark)
-    both = pd.concat([advice.ranked, advice.rejected]) if len(advice.rejected) else advice.ranked
+    both = everything(advice, _COLUMNS)
     mine = both[(both["option"] == option) & both["cost_usd_per_100k"].notna() & (both["region"] != "")]
     if mine.empty:
         return Figure(
@@ -95,8 +98,10 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
     )
     chart = alt.layer(tiles, texts).properties(height=max(1, rows["region"].nunique()) * 24 + 120)
     said = [
-        f"{printable(option)}: cost per 100,000 inferences in dollars, the cheapest region first (by the first "
-        "column). Empty: no price is known. Point at a cell for the price and its date.",
+        (
+            f"{printable(option)}: cost per 100,000 inferences in dollars, the cheapest region first (by the first "
+            "column). Empty: no price is known. Point at a cell for the price and its date."
+        ),
         left_out(min(len(regions), most_regions), len(regions), "dearer regions"),
         left_out(len(columns), cells["purchase_option"].nunique(), "purchase options"),
     ]

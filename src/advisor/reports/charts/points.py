@@ -1,6 +1,6 @@
 """An advice as rows a chart can draw: one a candidate, each with its label, figures and words for the hover."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -31,9 +31,16 @@ _WRITTEN: Final = {
 }
 
 
+def everything(advice: Advice, columns: Sequence[str]) -> pd.DataFrame:
+    """Return some columns of all candidates, the ranked first."""
+    if advice.rejected.empty:
+        return advice.ranked[list(columns)]
+    return pd.concat([advice.ranked[list(columns)], advice.rejected[list(columns)]], ignore_index=True)
+
+
 def labels(frame: pd.DataFrame, among: pd.DataFrame) -> list[str]:
     """Name each row of `frame`: its option, and the choices by which the rows of that option in `among` differ."""
-    near = among[among["option"].isin(frame["option"])]
+    near = among.loc[among["option"].isin(frame["option"]), ["option", *_TOLD_APART_BY]]
     choices: dict[str, list[str]] = {option: [] for option in near["option"].unique()}
     for name in _TOLD_APART_BY:
         different = near[["option", name]].drop_duplicates()
@@ -88,7 +95,7 @@ def points(advice: Advice, most_ranked: int, most_rejected: int) -> pd.DataFrame
         )
         rejected = rejected.iloc[order[:most_rejected]]
     taken = pd.concat([ranked, rejected]) if len(rejected) else ranked.copy()
-    among = pd.concat([advice.ranked, advice.rejected]) if len(advice.rejected) else advice.ranked
+    among = everything(advice, ["option", *_TOLD_APART_BY])
     best = None if advice.recommended is None else advice.recommended.rank - 1
     rows = []
     for at, (label, row) in enumerate(zip(labels(taken, among), taken.to_dict("records"), strict=True)):
