@@ -650,7 +650,7 @@ def _noted(frame: pd.DataFrame) -> "pd.Series[str]":
     stated = (frame["batch_size"] * frame["concurrency"]).to_numpy(dtype=float)
     rate = frame["throughput_per_s"].to_numpy()
     in_flight = rate * mean / 1000
-    odd = (np.abs(in_flight / stated - 1) > 0.05) & (frame["load_kind"] != "open").to_numpy()
+    odd = (np.abs(in_flight / stated - 1) > 0.05 * _CLOSE) & (frame["load_kind"] != "open").to_numpy()
     add(
         odd,
         lambda at: (
