@@ -23,6 +23,9 @@ FIRST_LOOK: Final = 200
 rate (see `advisor.evidence`), so that looking often does not make a wrong verdict likelier."""
 
 _WIDTH_GROWTH: Final = 1.25
+_PATIENT_COUNT: Final = 3200
+"""Requests before a percentile that sits at its limit is given up."""
+
 _HOPELESS: Final = 50
 """Failures without one success after which nothing is worth waiting for."""
 
@@ -31,6 +34,9 @@ _PROGRESS_COST: Final = 0.05
 """Share of the time that showing progress may take."""
 
 _LATE_S: Final = 0.001
+_HANDOVER_S: Final = 0.0005
+"""Time that a lane may take from one request to the next one that waits for it."""
+
 _SHOWN: Final = (50.0, 90.0, 99.0)
 
 
@@ -93,6 +99,7 @@ class Ledger:
     run_requests: int = 0
     run_ceiling: int = 0
     look: int = 0
+    due_look: int = FIRST_LOOK
     assessment: Assessment | None = None
     stopped: str = ""
     latency_ms: "array[float]" = field(default_factory=lambda: array("d"))
@@ -114,7 +121,8 @@ class Ledger:
         self.run_ids.extend(before.run_ids)
         self.error_count = len(before.errors)
         if self._looks_within_run:
-            self.look = len([count for count in self._looks() if count <= self.request_count])
+            self.look = sum(count <= self.request_count for count in self._looks())
+            self.due_look = self._next_look()
 
     @property
     def request_count(self) -> int:
@@ -180,18 +188,17 @@ class Ledger:
     def _allowed(self) -> int:
         if not (self.exact and self._looks_within_run):
             return self.run_ceiling
-        return min(self.run_ceiling, self.run_requests + self._next_look() - self.request_count)
+        return min(self.run_ceiling, self.run_requests + self.due_look - self.request_count)
 
     def _stop_or_go_on(self) -> None:
         if not self.latency_ms and self.error_count >= _HOPELESS:
             raise MeasurementError(
                 f"{self.label}: the first {self.error_count} requests all failed ({self.last_error}): nothing was measured"
             )
-        if self._looks_within_run:
-            passed = [count for count in self._looks() if count <= self.request_count]
-            if len(passed) > self.look:
-                self.look = len(passed)
-                self.judge()
+        if self._looks_within_run and self.request_count >= self.due_look:
+            self.look += 1
+            self.due_look = self._next_look()
+            self.judge()
         if self.run_requests >= self.run_ceiling:
             self.stopped = self.stopped or "requests"
         if self.settings.seconds and self._run_begin is not None:
@@ -216,7 +223,7 @@ class Ledger:
         self.assessment = found
         if settings.until and found.verdict != "undecided":
             self.stopped = "decided"
-        elif settings.until and not found.more_helps:
+        elif settings.until and not found.more_helps and self.request_count >= _PATIENT_COUNT:
             self.stopped = "more requests will not settle it"
         elif settings.until_width and _width(found.quantile_ms) <= settings.until_width:
             self.stopped = "narrow enough"
@@ -304,8 +311,10 @@ class Ledger:
         due, start, end = (np.concatenate(column) for column in zip(*self.timed, strict=True))
         lag = start - due
         limit = self.settings.in_flight_limit
-        in_flight = np.searchsorted(np.sort(start), start) - np.searchsorted(np.sort(end), start)
-        full = (lag > _LATE_S) & (in_flight >= limit - 1)
+        in_flight = np.searchsorted(np.sort(start), start, "right") - np.searchsorted(
+            np.sort(end), start - _HANDOVER_S
+        )
+        full = (lag > _LATE_S) & (in_flight >= limit)
         own = lag[~full]
         p99 = float(np.percentile(own, 99)) if len(own) else 0.0
         figures: dict[str, Any] = {

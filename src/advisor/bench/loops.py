@@ -13,12 +13,14 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter, sleep
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from advisor.tables import FloatArray
 from advisor.text import clean
+
+if TYPE_CHECKING:
+    from advisor.tables import FloatArray
 
 INTERVAL_S: Final = 0.1
 """Time between two collections: what a kill can lose."""
@@ -60,7 +62,7 @@ class Timed:
         self.errors = {}
         return taken
 
-    def latency_ms(self) -> FloatArray:
+    def latency_ms(self) -> "FloatArray":
         """Latencies in milliseconds, failures included, shape (n,)."""
         latency: FloatArray = (np.array(self.end_s) - np.array(self.due_s[: len(self)])) * 1000.0
         return latency
@@ -123,7 +125,7 @@ def many_lanes(
     bodies: Sequence[Any],
     allowed: int,
     collect: Collect,
-    schedule_s: FloatArray | None = None,
+    schedule_s: "FloatArray | None" = None,
 ) -> None:
     """Keep one thread a lane sending: closed loop, or open loop on a schedule.
 
@@ -141,7 +143,10 @@ def many_lanes(
     begin = perf_counter() + (_HEAD_START_S if schedule_s is not None else 0.0)
     threads = [
         threading.Thread(
-            target=_send, args=(infer, bodies, tickets, state, lane, begin, schedule_s), daemon=True
+            target=_send,
+            args=(infer, lane, tickets),
+            kwargs={"bodies": bodies, "state": state, "begin": begin, "schedule_s": schedule_s},
+            daemon=True,
         )
         for infer, lane in zip(infers, lanes, strict=True)
     ]
@@ -195,7 +200,7 @@ def _send(
     bodies: Sequence[Any],
     state: _State,
     begin: float,
-    schedule_s: FloatArray | None,
+    schedule_s: "FloatArray | None",
 ) -> None:
     clock = perf_counter
     for ticket in tickets:
@@ -244,7 +249,7 @@ def simulated(
     lanes: int,
     allowed: int,
     collect: Collect,
-    schedule_s: FloatArray | None = None,
+    schedule_s: "FloatArray | None" = None,
     begin_s: float = 0.0,
 ) -> float:
     """Do the same on a virtual clock, where every duration is given and none is waited for.
@@ -274,7 +279,7 @@ def simulated(
     return last
 
 
-def arrivals(kind: str, rate_per_s: float, count: int, seed: int) -> FloatArray:
+def arrivals(kind: str, rate_per_s: float, count: int, seed: int) -> "FloatArray":
     """Return arrival times in seconds, shape (count,): constant spacing, or a Poisson process."""
     if kind == "constant":
         return np.arange(count) / rate_per_s

@@ -231,7 +231,8 @@ class _Measurement:
             section_count=section_count,
             usd_per_hour=settings.usd_per_hour,
             report=report,
-            exact=settings.parallel == "threads" and not settings.open_loop and point.concurrency == 1,
+            exact=settings.backend == "fake"
+            or (settings.parallel == "threads" and not settings.open_loop and point.concurrency == 1),
             batch_size=self.requests.batch_size,
         )
         self.finished_runs, self.partial = 0, 0
@@ -254,11 +255,8 @@ class _Measurement:
             if run_count:
                 self._wait_for_next_run()
             self.began = perf_counter()
-            with garbage_collection(settings.gc) as seen:
-                self._one_run(settings.request_ceiling - self.partial)
+            self._one_run(settings.request_ceiling - self.partial)
             self.partial = 0
-            if settings.backend != "fake":
-                self.collections = (self.collections[0] + seen.count, self.collections[1] + seen.pause_s)
             run_count += 1
         end = ledger.figures() | self._circumstances()
         ledger.writer.end(end)
@@ -288,7 +286,12 @@ class _Measurement:
         with self._driven() as go:
             allowed = self.ledger.start_run(run_id, ceiling)
             try:
-                go(allowed)
+                if self.settings.backend == "fake":
+                    go(allowed)
+                    return
+                with garbage_collection(self.settings.gc) as seen:
+                    go(allowed)
+                self.collections = (self.collections[0] + seen.count, self.collections[1] + seen.pause_s)
             finally:
                 self.ledger.end_run()
 

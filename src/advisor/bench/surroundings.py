@@ -189,14 +189,13 @@ def neuron_devices(problems: list[str]) -> list[dict[str, Any]]:
 def parse_neuron_devices(text: str, problems: list[str]) -> list[dict[str, Any]]:
     """Read the JSON answer of neuron-ls: a list of devices, memory in bytes (processes are left out)."""
     try:
-        answer = json.loads(text)
         return [
             {
                 "index": int(device["neuron_device"]),
                 "core_count": int(device["nc_count"]),
                 "memory_mib": int(device["memory_size"]) / 2**20,
             }
-            for device in answer
+            for device in list(json.loads(text))
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         problems.append("neuron-ls gave an answer that is not its usual JSON list")
