@@ -1,176 +1,185 @@
 """The report for a terminal: plain text, or coloured where the terminal understands it."""
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import Final
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, chop_cells
 
 from advisor.advice import Advice
 from advisor.reports import presentation as say
 from advisor.reports.presentation import Cell, Column, Presentation
 from advisor.text import printable
 
-_LEAST_WIDTH = 60
-_GAP = 2
-_OPTION_WIDTH = 30
-_OPTION_LEAST = 16
-_SACRIFICED = ("served", "month", "best", "mean", "price", "kind")
+Span = tuple[str, str]
+"""Text and its style, in rich's words; no style where it is empty."""
+Line = list[Span]
+
+_LEAST_WIDTH: Final = 60
+_GAP: Final = "  "
+_INDENT: Final = 3
+_OPTION_WIDTH: Final = 36
+_OPTION_LEAST: Final = 16
+_NAME_WIDTH: Final = 30
+_SACRIFICED: Final = ("served", "month", "best", "mean", "price", "keeps")
 """Columns given up on a narrow terminal, the first one first."""
 
 
 def terminal(advice: Advice, presentation: Presentation) -> bytes:
     """Write the report as UTF-8 text that fits `presentation.width` columns (never fewer than 60)."""
     width = max(_LEAST_WIDTH, presentation.width)
+    lines = list(_report(advice, presentation, width))
+    if presentation.colour:
+        return _coloured(lines, width)
+    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).encode()
+
+
+def _coloured(lines: Sequence[Line], width: int) -> bytes:
+    from rich.console import Console
+    from rich.text import Text
+
     out = io.StringIO()
     console = Console(
         file=out,
         width=width,
         height=100,
-        color_system="standard" if presentation.colour else None,
-        force_terminal=presentation.colour,
-        no_color=not presentation.colour,
+        color_system="standard",
+        force_terminal=True,
+        no_color=False,
         legacy_windows=False,
-        markup=False,
-        highlight=False,
-        emoji=False,
     )
-    console.print(_text(advice.headline, "bold green" if advice.recommended else "bold yellow"))
+    for line in lines:
+        console.print(Text.assemble(*line), soft_wrap=True)
+    return out.getvalue().encode()
+
+
+def _report(advice: Advice, presentation: Presentation, width: int) -> Iterator[Line]:
+    yield from _paragraph(advice.headline, width, "bold green" if advice.recommended else "bold yellow")
     for sentence in say.bill(advice):
-        console.print(_text(sentence))
-    for part in _parts(advice, presentation, width):
-        console.print()
-        console.print(part)
-    lines = out.getvalue().splitlines()
-    return "".join(f"{line.rstrip()}\n" for line in lines).encode()
-
-
-def _text(content: object, style: str = "") -> Text:
-    return Text(printable(content), style=style, overflow="fold")
-
-
-def _parts(advice: Advice, presentation: Presentation, width: int) -> Iterator[Table | Text | Padding]:
+        yield from _paragraph(sentence, width)
     if len(advice.ranked):
+        yield []
         yield from _ranking(advice, presentation, width)
-    if len(advice.rejected):
-        yield from _rejected(advice, presentation)
+    losses = say.losses(advice)
+    shown = losses[: presentation.top]
+    yield from _section("rejected", [(loss.option, loss.step, loss.reason) for loss in shown], width)
+    if len(losses) > len(shown):
+        yield from _remark(_rest(losses[len(shown) :], len(losses)), width)
     moves = say.movement(advice, presentation.per)
-    if moves:
-        yield _section("the answer moves with the limit", moves)
-    reversals = say.reversals(advice, presentation.top)
-    if reversals:
-        yield _section("what would change it", reversals)
-    notes = say.notes(advice)
-    if notes:
-        yield _section("notes", [("-", note) for note in notes])
-    used = say.sources(advice)
-    if used:
-        yield _section("sources", used)
+    yield from _section("the answer moves with the limit", moves, width)
+    yield from _section("what would change it", say.reversals(advice, presentation.top), width)
+    yield from _section("notes", [("-", note) for note in say.notes(advice)], width)
+    yield from _section("sources", say.sources(advice), width)
 
 
-def _grid() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=False, collapse_padding=True)
+def _rest(losses: Sequence[say.Loss], total: int) -> str:
+    counts = Counter(loss.step for loss in losses)
+    said = ", ".join(f"{count} {step}" for step, count in counts.items())
+    return f"{len(losses)} more rejected ({said}): show them with --top {total}"
 
 
-def _section(title: str, rows: Iterable[tuple[str, ...]]) -> Table:
-    """A heading and rows below it, the last column wrapped with a hanging indent."""
-    rows = list(rows)
-    grid = _grid()
-    grid.add_column(width=1)
-    for column in range(len(rows[0])):
-        if column == len(rows[0]) - 1:
-            grid.add_column(overflow="fold", ratio=1)
-        else:
-            grid.add_column(overflow="fold", max_width=_OPTION_WIDTH)
+# -------------------------------------------------------------------------------------------------- layout
+
+
+def _wrapped(content: object, width: int) -> list[str]:
+    """Break text between words; a word that is wider than a line is broken where the line ends."""
+    lines = [""]
+    for word in printable(content).split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_len(joined) <= width:
+            lines[-1] = joined
+            continue
+        pieces = [word] if cell_len(word) <= width else list(chop_cells(word, width))
+        lines[-1:] = [lines[-1], *pieces] if lines[-1] else pieces
+    return lines
+
+
+def _paragraph(content: object, width: int, style: str = "") -> Iterator[Line]:
+    for line in _wrapped(content, width):
+        yield [(line, style)]
+
+
+def _remark(content: str, width: int) -> Iterator[Line]:
+    for line in _wrapped(content, width - _INDENT):
+        yield [(" " * _INDENT, ""), (line, "dim")]
+
+
+def _section(title: str, rows: Sequence[tuple[str, ...]], width: int) -> Iterator[Line]:
+    """A heading and rows below it, the last cell wrapped with a hanging indent; nothing without rows."""
+    if not rows:
+        return
+    yield []
+    yield [(title, "bold")]
+    widths = [
+        min(_NAME_WIDTH, max(cell_len(printable(cell)) for cell in cells))
+        for cells in list(zip(*rows, strict=True))[:-1]
+    ]
+    widths.append(width - _INDENT - sum(widths) - len(_GAP) * len(widths))
     for row in rows:
-        grid.add_row("", *(_text(cell) for cell in row))
-    outer = Table(box=None, pad_edge=False, padding=0, show_header=False)
-    outer.add_column(overflow="fold")
-    outer.add_row(_text(title, "bold"))
-    outer.add_row(grid)
-    return outer
+        cells = [
+            [(line, "") for line in _wrapped(cell, wide)] for cell, wide in zip(row, widths, strict=True)
+        ]
+        for line in _side_by_side(cells, widths, [False] * len(widths)):
+            yield [(" " * _INDENT, ""), *line]
+
+
+def _side_by_side(
+    cells: Sequence[Sequence[Span]], widths: Sequence[int], right: Sequence[bool]
+) -> Iterator[Line]:
+    for parts in zip_longest(*cells, fillvalue=("", "")):
+        line: Line = []
+        for (text, style), width, number in zip(parts, widths, right, strict=True):
+            padding = (" " * (width - cell_len(text)), "")
+            line += [padding, (text, style)] if number else [(text, style), padding]
+            line.append((_GAP, ""))
+        yield line[:-1]
 
 
 # ------------------------------------------------------------------------------------------------- ranking
 
 
-def _ranking(advice: Advice, presentation: Presentation, width: int) -> Iterator[Table | Text | Padding]:
+def _ranking(advice: Advice, presentation: Presentation, width: int) -> Iterator[Line]:
     columns, left_out = _fitting(say.ranking_columns(advice, presentation), width)
-    columns = _packed(columns, width)
-    yield _ranking_table(columns, advice)
-    more = len(advice.ranked) - presentation.top
-    said = []
-    if more > 0:
-        said.append(f"{more} more passed: show them with --top {len(advice.ranked)}")
-    if left_out:
-        said.append(f"not shown at {width} columns: {', '.join(left_out)}")
-    legend = say.legend(advice, presentation.top)
-    if legend:
-        said.append(legend)
-    if said:
-        yield Padding(_text("\n".join(said), "dim") if len(said) == 1 else _lines(said), (0, 0, 0, _GAP + 1))
-
-
-def _lines(said: Sequence[str]) -> Table:
-    grid = Table(box=None, pad_edge=False, padding=0, show_header=False)
-    grid.add_column(overflow="fold")
-    for line in said:
-        grid.add_row(_text(line, "dim"))
-    return grid
-
-
-def _ranking_table(columns: Sequence[Column], advice: Advice) -> Table:
-    table = Table(
-        box=None, pad_edge=False, padding=(0, _GAP, 0, 0), collapse_padding=True, header_style="dim"
-    )
-    for column in columns:
-        free = column.name == "option"
-        table.add_column(
-            _text(column.heading),
-            justify="right" if column.number else "left",
-            no_wrap=not free,
-            overflow="fold",
-            width=None if free else _width(column),
-            min_width=min(_OPTION_LEAST, _width(column)) if free else None,
-        )
+    others = sum(_width(column) + len(_GAP) for column in columns if column.name != "option")
+    free = max(_OPTION_LEAST, min(_OPTION_WIDTH, width - others))
+    columns = [_folded(column, free) if column.name == "option" else column for column in columns]
+    widths = [_width(column) for column in columns]
+    right = [column.number for column in columns]
+    yield from _side_by_side([[(printable(column.heading), "dim")] for column in columns], widths, right)
     best = advice.recommended.rank if advice.recommended else 0
     for place in range(len(columns[0].cells)):
-        style = "bold" if place + 1 == best else ""
-        table.add_row(*(_cell(column, place) for column in columns), style=style)
-    return table
+        cells = [_spans(column, place, place + 1 == best) for column in columns]
+        yield from _side_by_side(cells, widths, right)
+    yield []
+    more = len(advice.ranked) - presentation.top
+    if more > 0:
+        yield from _remark(f"{more} more passed: show them with --top {len(advice.ranked)}", width)
+    if left_out:
+        yield from _remark(f"not shown at {width} columns: {', '.join(left_out)}", width)
+    yield from _remark(say.legend(advice, presentation.top), width)
 
 
-def _cell(column: Column, place: int) -> Text:
-    lines: Cell = column.cells[place]
-    text = Text(overflow="fold")
-    for position, line in enumerate(lines):
-        text.append(
-            ("\n" if position else "") + printable(line),
-            "dim" if position else "",
-        )
+def _spans(column: Column, place: int, best: bool) -> list[Span]:
+    first, *under = (printable(line) for line in column.cells[place])
+    style = "bold" if best else ""
     if column.name == "keeps":
-        text.stylize("green" if lines[0].startswith("yes") else "yellow")
-    if column.name == "evidence" and lines[0].endswith(" pass"):
-        text.stylize("green")
-    return text
+        style = "green" if first == "yes" else "yellow"
+    if column.name == "evidence" and first.endswith(" pass"):
+        style = "green"
+    return [(first, style), *((line, "dim") for line in under)]
 
 
 def _width(column: Column) -> int:
-    return max(
-        [
-            cell_len(printable(column.heading)),
-            *(cell_len(printable(line)) for cell in column.cells for line in cell),
-        ]
-    )
+    lines: Iterable[str] = (line for cell in column.cells for line in cell)
+    return max(cell_len(printable(line)) for line in (column.heading, *lines))
 
 
 def _fitting(columns: list[Column], width: int) -> tuple[list[Column], list[str]]:
     """Choose what fits: all in columns, then the kind below the option, then fewer columns."""
-    if _total(columns) <= width:
+    if _total(columns, folded=False) <= width:
         return columns, []
     columns = _kind_below(columns)
     left_out = []
@@ -182,69 +191,46 @@ def _fitting(columns: list[Column], width: int) -> tuple[list[Column], list[str]
     return columns, left_out
 
 
-def _total(columns: Sequence[Column], *, folded: bool = False) -> int:
+def _total(columns: Sequence[Column], *, folded: bool) -> int:
     """The width of a table; `folded`: with the lines below the option folded to the width of its name."""
     widths = []
     for column in columns:
         least = _width(column)
         if column.name == "option":
             names = max(cell_len(printable(cell[0])) for cell in column.cells)
-            least = max(_OPTION_LEAST, min(_OPTION_WIDTH, names if folded else least))
+            least = max(_OPTION_LEAST, min(_NAME_WIDTH, names if folded else least))
         widths.append(least)
-    return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _packed(columns: Sequence[Column], width: int) -> list[Column]:
-    """Break the choices below the options between two choices, at the width that is left for the options."""
-    others = sum(_width(column) + _GAP for column in columns if column.name != "option")
-    free = max(_OPTION_LEAST, min(_OPTION_WIDTH, width - others))
-
-    def packed(cell: Cell) -> Cell:
-        lines: list[str] = []
-        for choice in (choice for line in cell[1:] for choice in line.split(", ")):
-            whole = cell_len(printable(choice)) < free
-            for place, piece in enumerate([choice] if whole else choice.split()):
-                between = " " if place else ", "
-                if lines and cell_len(printable(lines[-1] + between + piece)) <= free:
-                    lines[-1] += between + piece
-                elif lines:
-                    lines[-1] += between.rstrip()
-                    lines.append(piece)
-                else:
-                    lines.append(piece)
-        return (cell[0], *lines)
-
-    return [
-        replace(column, cells=[packed(cell) for cell in column.cells]) if column.name == "option" else column
-        for column in columns
-    ]
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
 def _kind_below(columns: Sequence[Column]) -> list[Column]:
-    by_name = {column.name: column for column in columns}
-    options = [
-        (option[0], ", ".join((*kind, *option[1:])))
-        for option, kind in zip(by_name["option"].cells, by_name["kind"].cells, strict=True)
+    kinds = next(column.cells for column in columns if column.name == "kind")
+
+    def below(option: Column) -> Column:
+        pairs = zip(option.cells, kinds, strict=True)
+        return replace(option, cells=[(cell[0], ", ".join((*kind, *cell[1:]))) for cell, kind in pairs])
+
+    return [
+        below(column) if column.name == "option" else column for column in columns if column.name != "kind"
     ]
-    option = Column("option", by_name["option"].heading, options)
-    return [option if column.name == "option" else column for column in columns if column.name != "kind"]
 
 
-# ------------------------------------------------------------------------------------------------ rejected
+def _folded(column: Column, width: int) -> Column:
+    """Fold the options to a width: names between words, the choices below them between two choices."""
+    return replace(
+        column,
+        cells=[(*_wrapped(cell[0], width), *_packed(", ".join(cell[1:]), width)) for cell in column.cells],
+    )
 
 
-def _rejected(advice: Advice, presentation: Presentation) -> Iterator[Table | Text | Padding]:
-    losses = say.losses(advice)
-    shown = losses[: presentation.top]
-    yield _section("rejected", [(loss.option, loss.step, loss.reason) for loss in shown])
-    rest = losses[presentation.top :]
-    if rest:
-        counts = {
-            step: sum(loss.step == step for loss in rest)
-            for step in dict.fromkeys(loss.step for loss in rest)
-        }
-        said = ", ".join(f"{count} {step}" for step, count in counts.items())
-        yield Padding(
-            _text(f"{len(rest)} more rejected ({said}): show them with --top {len(losses)}", "dim"),
-            (0, 0, 0, _GAP + 1),
-        )
+def _packed(choices: str, width: int) -> Cell:
+    """Break a list of choices between two of them, and within one only where it is wider than a line."""
+    lines: list[str] = []
+    for choice in printable(choices).split(", ") if choices else ():
+        if lines and cell_len(f"{lines[-1]}, {choice}") < width:
+            lines[-1] += f", {choice}"
+            continue
+        if lines:
+            lines[-1] += ","
+        lines += _wrapped(choice, width - 1)
+    return tuple(lines)
