@@ -37,7 +37,9 @@ def effective_count(
     larger = (between > spread / within_count) & (runs > 1)
     if not larger.any():
         return within_count
-    ratio = t_quantile(total - 1, level) / t_quantile(runs - 1, level)
+    ratio = t_quantile(np.where(larger, total - 1, 1.0), level) / t_quantile(
+        np.where(larger, runs - 1, 1.0), level
+    )
     between_count = np.minimum(total, spread / np.where(larger, between, 1.0)) * ratio**2
     return np.where(larger, between_count, within_count)
 
