@@ -498,3 +498,26 @@ def test_the_order_of_own_rows_changes_nothing(
     second = prices.read_rows(saved(folder / "b.csv", HEADER + "".join(shuffled)))
     pd.testing.assert_frame_equal(first, second)
     assert sorted(first["price_usd_per_hour"]) == sorted(usd for *_, usd in rows)
+
+
+def test_a_local_price_of_its_own_column_leaves_the_users_own_conversion_alone(tmp_path: Path) -> None:
+    text = HEADER.replace("source", "source,currency,price_local_per_hour")
+    text += "c5.large,cn-north-1,on_demand,0.1,2026-11-01,contract,CNY,0.7\n"
+    (row,) = prices.read_rows(saved(tmp_path / "rates.csv", text)).to_dict("records")
+    assert (row["price_usd_per_hour"], row["price_local_per_hour"]) == (0.1, 0.7)
+
+
+def test_a_spot_figure_whose_statistic_is_not_named_is_stated_and_a_list_price_is_a_list_price(
+    tmp_path: Path,
+) -> None:
+    text = HEADER + M5 + M5.replace("on_demand", "spot")
+    rows = prices.read_rows(saved(tmp_path / "rates.csv", text))
+    assert dict(zip(rows["purchase_option"], rows["statistic"], strict=True)) == {
+        "on_demand": "list",
+        "spot": "stated",
+    }
+
+
+def test_the_row_in_a_message_is_the_line_of_the_file_after_a_cell_of_several_lines(tmp_path: Path) -> None:
+    text = f'{HEADER.strip()},note\n{M5.strip()},"agreed\nin May"\n{M5.replace("0.05", "zero").strip()},\n'
+    assert refusal(saved(tmp_path / "rates.csv", text)) == "row 4, price_usd_per_hour: 'zero' is not a number"
