@@ -151,8 +151,9 @@ def merge(base: Catalogue, answers: Iterable[Answer]) -> Catalogue:
     new = new.drop_duplicates(key, keep="last")
     known = new[key].merge(base.prices[[*key, "as_of"]], on=key, how="left")["as_of"].fillna("")
     new = new[new["as_of"].to_numpy() >= known.to_numpy()]
-    listed_on = {"|".join(scope): answer.as_of for answer in answers for scope in answer.replaces}
-    gone = base.prices["as_of"] <= scopes(base.prices).map(listed_on).fillna("")
+    days = {"|".join(scope): answer.as_of for answer in answers for scope in answer.replaces}
+    listed_on = scopes(base.prices).map(pd.Series(days, dtype="str")).astype("str").fillna("")
+    gone = base.prices["as_of"] <= listed_on
     old = base.prices[~gone]
     hidden = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))
     prices = _note_offerings(pd.concat([old[~hidden], new], ignore_index=True), answers)

@@ -79,6 +79,13 @@ def _emptied(old: Catalogue, new: Catalogue, replaced: Collection[Scope]) -> lis
     return lines
 
 
+def _priced_types(catalogue: Catalogue) -> "pd.Series[int]":
+    """Types with a known price by scope; a capacity block has none."""
+    prices = catalogue.prices
+    known = prices[prices[["price_usd_per_hour", "price_local_per_hour"]].notna().any(axis=1)]
+    return known.groupby(scopes(known))["instance_type"].nunique()
+
+
 def _moved(changes: DataFrame[Changes]) -> list[str]:
     ratio = changes["new_price_per_hour"] / changes["old_price_per_hour"]
     far = (ratio > MOVED_RATIO) | (ratio < 1 / MOVED_RATIO)

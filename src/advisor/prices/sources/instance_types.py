@@ -55,6 +55,8 @@ def instance_types(ask: Ask) -> list[Part]:
         try:
             files = saved_files(ask.saved, api)
         except PricesError:
+            if not ask.saved.is_dir():
+                raise
             continue
         parts += [Part(path.name, partial(_read_saved, path, key, read)) for path in files]
     if not parts:
