@@ -1,7 +1,7 @@
 """How sure the measured latencies make us: intervals, verdicts, warm-up and drift."""
 
-from advisor.evidence.assess import assess, assess_many
 from advisor.evidence.histograms import assess_histogram
+from advisor.evidence.samples import assess, assess_many
 from advisor.evidence.summaries import assess_summary, quantile_bracket, share_bracket
 from advisor.evidence.types import Assessment, Drift, Estimate, Grade, Series, Summary, Verdict
 

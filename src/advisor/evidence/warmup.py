@@ -29,6 +29,8 @@ _COLD_LIMIT: Final = 10
 _LEAST_EFFECT: Final = 0.02
 _LEAST_Z: Final = 3.0
 _SEGMENT_BLOCKS: Final = 128
+_LEAST_THIRD: Final = 30
+"""With fewer requests in a third their correlation cannot be told from a drift."""
 _LATER_WINDOWS: Final = 4
 _LEAST_SHIFT: Final = 0.5
 """Part of the effect by which the quartile that is nearer to the rest must have moved too."""
@@ -124,6 +126,9 @@ def _later_effect(tail: FloatArray, cut: int) -> float:
 def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
     """Compare the last third of each row with its first; tell a difference over 2 % and three standard errors.
 
+    Mean log latencies, with the outermost half percent on each side drawn in; spread and correlation are those about the mean of
+    each third. Below 90 requests nothing is told.
+
     Args:
         rows: shape (r, n), ms, warm-up cut.
         ordered: the same rows, each sorted.
@@ -131,7 +136,7 @@ def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
     row_count, n = rows.shape
     third = n // 3
     found: list[Drift | None] = [None] * row_count
-    if third < 10:
+    if third < _LEAST_THIRD:
         return found
     lowest, highest = ordered[:, int(0.005 * (n - 1))], ordered[:, int(np.ceil(0.995 * (n - 1)))]
     first = np.log(np.clip(rows[:, :third], lowest[:, None], highest[:, None]))
