@@ -1,5 +1,6 @@
 """How sure the measured latencies make us: intervals, verdicts, warm-up and drift."""
 
+from advisor.evidence.changes import LogMean, mean_change, quantile_change
 from advisor.evidence.histograms import assess_histogram
 from advisor.evidence.samples import assess, assess_many
 from advisor.evidence.summaries import assess_summary, quantile_bracket, share_bracket
@@ -10,6 +11,7 @@ __all__ = [
     "Drift",
     "Estimate",
     "Grade",
+    "LogMean",
     "Series",
     "Summary",
     "Verdict",
@@ -17,6 +19,8 @@ __all__ = [
     "assess_histogram",
     "assess_many",
     "assess_summary",
+    "mean_change",
     "quantile_bracket",
+    "quantile_change",
     "share_bracket",
 ]

@@ -97,7 +97,7 @@ def _without_limit(runs: Runs, share: float, level: FloatArray, enclosed: _Enclo
     mean, error, freedom = mean_errors(
         runs.owner, runs.size, mean=runs.mean, variance=runs.variance, tau=runs.mean_tau, level=level
     )
-    columns = (*enclosed, mean, t_quantile(freedom, level) * error, error)
+    columns = (*enclosed, mean, t_quantile(freedom, level) * error, error, freedom)
     run_count = np.bincount(runs.owner, minlength=len(level)).tolist()
     rows = np.column_stack(columns).tolist()
     return [
@@ -107,7 +107,7 @@ def _without_limit(runs: Runs, share: float, level: FloatArray, enclosed: _Enclo
 
 
 def _assessment(ordered: FloatArray, run_count: int, figures: list[float], *, share: float) -> Assessment:
-    lower, upper, worth, middle, half, error = figures
+    lower, upper, worth, middle, half, error, freedom = figures
     quantile = Estimate(
         linear_quantile(ordered, share),
         float(ordered[int(lower) - 1]) if lower >= 1 else None,
@@ -134,6 +134,7 @@ def _assessment(ordered: FloatArray, run_count: int, figures: list[float], *, sh
         outlier_count=outlier_count,
         log_mean_se=error / middle if math.isfinite(error) else None,
         notes=(*_run_notes(run_count), *notes),
+        mean_freedom=freedom if math.isfinite(error) else None,
     )
 
 

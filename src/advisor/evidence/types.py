@@ -91,6 +91,7 @@ class Assessment:
         outlier_count: requests labelled as outliers (kept in every figure).
         log_mean_se: standard error of log(mean) within the runs (or between them where larger); None: unknown.
         notes: what a reader must know, each one clause.
+        mean_freedom: degrees of freedom of that error; None where it is unknown.
     """
 
     verdict: Verdict
@@ -112,3 +113,4 @@ class Assessment:
     outlier_count: int
     log_mean_se: float | None
     notes: tuple[str, ...]
+    mean_freedom: float | None = None
