@@ -65,10 +65,7 @@ def _new(before: list[str], after: list[str]) -> list[str]:
 
 
 def _emptied(old: Catalogue, new: Catalogue, replaced: Collection[Scope]) -> list[str]:
-    before, after = (
-        c.prices.assign(scope=scopes(c.prices)).groupby("scope")["instance_type"].nunique()
-        for c in (old, new)
-    )
+    before, after = (_priced_types(catalogue) for catalogue in (old, new))
     lines = []
     for scope in sorted(replaced):
         name = "|".join(scope)
