@@ -284,6 +284,16 @@ def test_sizes_with_more_accelerators_are_not_compared(few: Catalogue) -> None:
     )
 
 
+def test_a_size_with_more_memory_and_fewer_vcpus_may_be_cheaper(few: Catalogue) -> None:
+    cheaper = with_price(few, "m5.2xlarge", "us-west-2", "price_usd_per_hour", 0.09)
+    said = "m5.2xlarge us-west-2 on_demand: 0.09 is below the smaller"
+    assert any(problem.startswith(said) for problem in integrity.check(cheaper))
+    assert not any(
+        problem.startswith(said)
+        for problem in integrity.check(with_fact(cheaper, "m5.2xlarge", vcpu_count=1))
+    )
+
+
 def test_the_tenfold_r7g_mistake_of_march_2025_is_caught(few: Catalogue) -> None:
     with (DATA / "price_changes.csv").open(encoding="utf-8", newline="") as file:
         mistaken = [row for row in csv.DictReader(file) if row["first_seen_on"] == "2025-03-24"]
