@@ -11,10 +11,11 @@ from typing import Any, Final
 from advisor.compare import Change, Comparison
 from advisor.reports.markdown import escaped
 from advisor.text import inert_cell, printable
-from advisor.wording import figure, money
+from advisor.wording import figure, money, percent
 
 _WIDTH: Final = 100
 _HEADINGS: Final = ("", "baseline", "candidate", "change", "interval", "")
+_WITH_INTERVAL: Final = ("lower", "higher", "no significant difference")
 _UNITS: Final = {"_ms": "ms", "_per_s": "1/s"}
 
 
@@ -103,11 +104,15 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             row[5],
         ]
         yield "  ".join(cells).rstrip()
-    for line in (
-        f"intervals hold the truth with {comparison.confidence:.0%}".replace("%", " %"),
-        *comparison.notes,
-    ):
+    for line in _remarks(comparison):
         yield from textwrap.wrap(printable(line), _WIDTH, initial_indent="- ", subsequent_indent="  ")
+
+
+def _remarks(comparison: Comparison) -> Iterator[str]:
+    measured = (change for change in comparison.changes if not change.figure.startswith("price"))
+    if any(change.meaning in _WITH_INTERVAL for change in measured):
+        yield f"an interval holds the true change with {percent(comparison.confidence)} confidence"
+    yield from comparison.notes
 
 
 def _markdown_lines(comparison: Comparison) -> Iterator[str]:
@@ -116,7 +121,7 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     for row in (_HEADINGS, ("---", *["---:"] * 4, "---"), *(_row(change) for change in comparison.changes)):
         yield "| " + " | ".join(cell if "---" in cell else escaped(cell) for cell in row) + " |"
     yield ""
-    for note in comparison.notes:
+    for note in _remarks(comparison):
         yield f"- {escaped(note)}"
     yield ""
 
