@@ -170,7 +170,7 @@ def _read_prices(upload: Upload, catalogue: Catalogue) -> DataFrame[Prices]:
     """Read price rows through the reader of files; the name of the temporary folder stays out of its message."""
     suffix = "".join(re.findall(r"\.[A-Za-z0-9]{1,8}", upload.name)[-2:])
     with TemporaryDirectory() as folder:
-        path = Path(folder) / f"rows{suffix}"
+        path = Path(folder, f"rows{suffix}")
         path.write_bytes(upload.data)
         try:
             return prices.read_rows(path, regions=set(catalogue.locations["region"]))

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from advisor.advice import Advice
 from advisor.dashboard import sources
+from advisor.dashboard.elements import draw, table
+from advisor.dashboard.measure import measure_here
 from advisor.dashboard.sources import Facts
 from advisor.dashboard.words import plain
 from advisor.errors import AdvisorError
-from advisor.reports import charts, frames
-from advisor.reports.charts import Figure
+from advisor.reports import charts, frames, pairs
+from advisor.reports.comparison import headline
 
 
 @dataclass(frozen=True)
@@ -22,17 +24,6 @@ class Shown:
     facts: Facts
     advice: Advice
     dark: bool
-
-
-def draw(figure: Figure, key: str) -> None:
-    """Show a chart with its caption, or say why there is none."""
-    if not figure.panels:
-        st.info(plain(figure.caption), icon=":material/info:")
-        return
-    places = st.columns(list(figure.weights), gap="small") if len(figure.panels) > 1 else [st.container()]
-    for at, (place, panel) in enumerate(zip(places, figure.panels, strict=True)):
-        place.altair_chart(panel, width="stretch", theme=None, key=f"{key}_{at}", alt=figure.alt)
-    st.caption(plain(figure.caption))
 
 
 def _section(name: str) -> None:
@@ -104,6 +95,41 @@ def places(shown: Shown) -> None:
     draw(charts.places(sources.answer(shown.facts, everywhere), option, dark=shown.dark), "chart_places")
 
 
+def compare(shown: Shown) -> None:
+    """A candidate beside a baseline."""
+    there = pairs.named(shown.facts.benchmarks, shown.advice.question)
+    if len(there) < 2:
+        st.info(
+            "One measurement only of this model and input: there is nothing to compare it with.",
+            icon=":material/info:",
+        )
+        return
+    names = list(there)
+    first = st.columns(2)
+    baseline = first[0].selectbox(
+        "Baseline", names, key="baseline", help="What is there.", bind="query-params"
+    )
+    candidate = first[1].selectbox(
+        "Candidate", names, index=1, key="candidate", help="What would replace it.", bind="query-params"
+    )
+    found = pairs.compared(
+        shown.facts.catalogue,
+        shown.advice.question,
+        (baseline, there[baseline]),
+        (candidate, there[candidate]),
+    )
+    st.markdown(f"##### {plain(headline(found))}")
+    draw(charts.changes(found, dark=shown.dark), "chart_changes")
+    table(charts.changes_table(found), "table_changes", "Nothing to compare.")
+    for note in found.notes:
+        st.caption(plain(note))
+
+
+def measure(shown: Shown) -> None:
+    """Time a small model on this machine."""
+    measure_here(shown.dark)
+
+
 def data(shown: Shown) -> None:
     """The rows behind every number."""
     words = st.text_input(
@@ -132,24 +158,6 @@ def data(shown: Shown) -> None:
     st.markdown(plain(frames.unmeasured(advice)))
 
 
-def table(rows: Any, key: str, empty: str) -> None:
-    """Show a table that sorts, filters and downloads; the text in it cannot become a formula."""
-    if rows.empty:
-        st.caption(empty)
-        return
-    st.dataframe(rows, hide_index=True, key=key, width="stretch", column_config=_columns(rows))
-    left = frames.left_out(rows)
-    if left:
-        st.caption(left)
-
-
-def _columns(rows: Any) -> dict[str, Any]:
-    return {
-        name: st.column_config.NumberColumn(format="percent" if "chance" in name else "%.4g")
-        for name in frames.figures(rows)
-    }
-
-
 VIEWS: Final[dict[str, Callable[[Shown], None]]] = {
     "Cost and latency": cost_and_latency,
     "Trade-off": tradeoff,
@@ -157,7 +165,9 @@ VIEWS: Final[dict[str, Callable[[Shown], None]]] = {
     "Sensitivity": sensitivity,
     "Memory": memory,
     "Regions and purchase": places,
+    "Compare": compare,
     "Data": data,
+    "Measure here": measure,
 }
 """What the view is called on the page and in the URL -> what shows it."""
 

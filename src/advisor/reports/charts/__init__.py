@@ -3,6 +3,7 @@
 Shared by the dashboard and the HTML report. Every chart keeps to `MOST_MARKS` marks and says what it leaves out.
 """
 
+from advisor.reports.charts.changes import changes, changes_table
 from advisor.reports.charts.cost import cost_and_latency
 from advisor.reports.charts.distributions import (
     MOST_SERIES,
@@ -23,6 +24,8 @@ __all__ = [
     "MOST_SERIES",
     "Figure",
     "candidates",
+    "changes",
+    "changes_table",
     "chosen_first",
     "cost_and_latency",
     "distributions",

@@ -35,7 +35,8 @@ def everything(advice: Advice, columns: Sequence[str]) -> pd.DataFrame:
     """Return some columns of all candidates, the ranked first."""
     if advice.rejected.empty:
         return advice.ranked[list(columns)]
-    return pd.concat([advice.ranked[list(columns)], advice.rejected[list(columns)]], ignore_index=True)
+    both: list[pd.DataFrame] = [advice.ranked[list(columns)], advice.rejected[list(columns)]]
+    return pd.concat(both, ignore_index=True)
 
 
 def labels(frame: pd.DataFrame, among: pd.DataFrame) -> list[str]:
