@@ -43,9 +43,11 @@ def measure_here(dark: bool) -> None:
         try:
             with st.status("Measuring ...", expanded=True) as status:
                 line = st.empty()
-                st.session_state["demo"] = demo(
-                    lambda progress: line.markdown(_line(progress)), usd_per_hour=price
-                )
+
+                def show(progress: Progress) -> None:
+                    line.markdown(_line(progress))
+
+                st.session_state["demo"] = demo(show, usd_per_hour=price)
                 status.update(label="Measured", state="complete", expanded=False)
         finally:
             lock.release()
