@@ -12,6 +12,7 @@ from advisor.formats.cells import Cell, Numbers
 from advisor.formats.delimited import BLOCK_ROWS, lines
 from advisor.formats.rows import INTERRUPTED, Block, Rows, Runs, Table, add_block, read_table
 from advisor.formats.source import Source, encoding_of
+from advisor.text import clean
 
 HEADER: Final = "advisor_result"
 """The key that starts a section, and that carries the version."""
@@ -194,12 +195,21 @@ def _close(section: _Section, done: Rows, known_types: Collection[str] | None) -
     figures, look = _figures(section, known_types)
     for name, value in figures.items():
         rows.columns[name] = [value] * len(rows.places)
-    if section.end is None:
+    added = [INTERRUPTED] if section.end is None else _notes(section.end)
+    if added:
         notes = rows.columns.get("note") or [""] * len(rows.places)
-        rows.columns["note"] = [f"{note}; {INTERRUPTED}" if note else INTERRUPTED for note in notes]
+        rows.columns["note"] = ["; ".join([note, *added] if note else added) for note in notes]
+    if section.end is not None and section.end.get("quality") == "suspect":
+        rows.columns["quality"] = ["suspect"] * len(rows.places)
     if look is not None:
         rows.samples = {at: replace(found, look=look) for at, found in rows.samples.items()}
     done.extend(rows)
+
+
+def _notes(end: Mapping[str, Any]) -> list[str]:
+    """Return what was found out while measuring, one clause each."""
+    found = end.get("notes")
+    return [clean(note) for note in found if isinstance(note, str)] if isinstance(found, list) else []
 
 
 def _empty(section: _Section, known_types: Collection[str] | None) -> Rows:
