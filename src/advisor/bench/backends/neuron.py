@@ -44,8 +44,13 @@ def neuron(settings: Settings, point: Point, requests: Requests) -> Iterator[Loa
         model = _compiled(torch, torch_neuronx, settings, bodies[0])
     except RuntimeError as error:
         raise MeasurementError(f"torch-neuronx: {str(error).splitlines()[0]}") from None
+
+    def infer(body: tuple[Any, ...]) -> Any:
+        with torch.inference_mode():
+            return model(*body)
+
     yield Loaded(
-        infer=lambda body: model(*body),
+        infer=infer,
         bodies=bodies,
         backend="neuron",
         software=f"torch-neuronx {_version()}",

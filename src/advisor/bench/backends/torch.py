@@ -145,7 +145,7 @@ def _state(torch: Any, path: Path) -> Any:
 
 def _from_onnx(path: Path) -> Any:
     """Convert an ONNX file; onnx2torch imports torchvision for one operator only, so a stand-in serves."""
-    module("onnx", "torch")
+    onnx = module("onnx", "torch")
     if "torchvision" not in sys.modules:
         try:
             import torchvision  # noqa: F401
@@ -155,11 +155,25 @@ def _from_onnx(path: Path) -> Any:
             sys.modules.update({"torchvision": vision, "torchvision.ops": operators})
     onnx2torch = module("onnx2torch", "pip install --no-deps onnx2torch")
     try:
-        return onnx2torch.convert(str(path))
+        return onnx2torch.convert(_without_aliases(onnx.load(str(path))))
     except NotImplementedError as error:
         raise InputError(
             f"{path.name} has an operator that onnx2torch does not know ({error}): export with opset 16 or lower"
         ) from None
+
+
+def _without_aliases(model: Any) -> Any:
+    """Name weights directly where an Identity stands for them: the exporter writes equal weights once so."""
+    stored = {weight.name for weight in model.graph.initializer}
+    aliases = {
+        node.output[0]: node.input[0]
+        for node in model.graph.node
+        if node.op_type == "Identity" and node.input[0] in stored
+    }
+    for node in model.graph.node:
+        for position, name in enumerate(node.input):
+            node.input[position] = aliases.get(name, name)
+    return model
 
 
 def _device(torch: Any, name: str) -> Any:
