@@ -26,8 +26,9 @@ def test_autocovariances_are_the_sums_of_products(n: int) -> None:
 def test_autocovariances_do_not_depend_on_how_the_work_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(1).exponential(size=(5, 1000))
     whole = autocovariances(rows, 30)
-    for size in (50, 93, 700, 2500):
-        monkeypatch.setattr("advisor.evidence.autocorrelation._BLOCK_ELEMENTS", size)
+    for elements, product in ((50, 200_000), (2500, 200_000), (700, 1), (65_536, 10_000), (65_536, 40_000)):
+        monkeypatch.setattr("advisor.evidence.autocorrelation._BLOCK_ELEMENTS", elements)
+        monkeypatch.setattr("advisor.evidence.autocorrelation._PRODUCT_LIMIT", product)
         assert autocovariances(rows, 30) == pytest.approx(whole, abs=1e-12)
 
 

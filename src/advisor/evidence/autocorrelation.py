@@ -16,6 +16,9 @@ FloatArray = npt.NDArray[np.float64]
 _BLOCK_ELEMENTS: Final = 1 << 16
 """Elements worked on at a time: fits a second-level cache, and bounds the memory beyond the series itself."""
 
+_PRODUCT_LIMIT: Final = 200_000
+"""Multiplications of one matrix product. BLAS starts threads above 2^18, and on a busy machine they wait for each other."""
+
 
 def lag_count(n: int) -> int:
     """Return the highest order tried for a series of n requests: 10 log10 n, as in R's `ar`."""
@@ -38,7 +41,8 @@ def autocovariances(rows: npt.NDArray[Any], lags: int) -> FloatArray:
     row_count, n = rows.shape
     width = lags + 1
     means = rows.mean(axis=1, keepdims=True, dtype=np.float64)
-    columns = -(-min(n, _BLOCK_ELEMENTS) // width) * width
+    segment_count = max(1, min(-(-n // width), _PRODUCT_LIMIT // (width * (2 * width - 1))))
+    columns = segment_count * width
     height = max(1, _BLOCK_ELEMENTS // columns)
     sums = np.zeros((row_count, width))
     for top in range(0, row_count, height):
