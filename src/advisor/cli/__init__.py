@@ -32,8 +32,20 @@ COMMANDS: Final = {
 """Command name -> where it lives ("module:attribute") and its one line of help."""
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read our output has seen enough (`| head`). No OSError: click would make that exit code 1 of ours."""
+
+
 class LazyGroup(click.Group):
     """A group that shows its help without importing any command."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise _ReaderGoneError from None
+        return code
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -42,13 +54,9 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, attribute = COMMANDS[cmd_name][0].split(":")
-        # Imports make objects that stay: looking for garbage among them costs a tenth of the start-up.
-        gc.disable()
-        try:
-            command: click.Command = getattr(import_module(module), attribute)
-        finally:
-            gc.freeze()
-            gc.enable()
+        if module not in sys.modules:
+            _import_in_peace(module)
+        command: click.Command = getattr(sys.modules[module], attribute)
         return command
 
     def resolve_command(
@@ -63,6 +71,16 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _import_in_peace(module: str) -> None:
+    """Import without looking for garbage: what an import makes stays, and looking costs a tenth of the start-up."""
+    gc.disable()
+    try:
+        import_module(module)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -93,7 +111,6 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; one line on stderr and exit code 2 for every error raised on purpose."""
     try:
         code = cli.main(args=arguments, prog_name="advisor", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Abort:
         _fail("stopped", 130)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -106,8 +123,8 @@ def main(arguments: list[str] | None = None) -> Any:
         _fail(error.format_message(), 2)
     except AdvisorError as error:
         _fail(str(error), 2)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough (`| head`); the interpreter must not try to flush the rest.
+    except _ReaderGoneError:
+        # The interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + 13)
     except OSError as error:
