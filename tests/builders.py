@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-from pandera.typing.pandas import DataFrame
 
 from advisor.tables import (
     BENCHMARK_KEY,
@@ -62,16 +62,27 @@ _DEFAULTS: dict[type[pa.DataFrameModel], dict[str, Any]] = {
 _UNKNOWN = {"float64": np.nan, "int64": 0, "Int64": pd.NA}
 
 
+@cache
+def _columns(model: type[pa.DataFrameModel]) -> dict[str, str]:
+    return {name: str(column.dtype) for name, column in model.to_schema().columns.items() if not column.regex}
+
+
 def table(model: type[pa.DataFrameModel], rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A checked frame of some rows; every other column has its default, or is unknown."""
-    columns = {name: str(column.dtype) for name, column in model.to_schema().columns.items() if not column.regex}
+    """A frame of some rows with the model's types; every other column has its default, or is unknown.
+
+    It is not validated, because a property test makes thousands: `test_builders.py` proves the types once.
+    """
+    columns = _columns(model)
     extra = sorted({name for row in rows for name in row} - set(columns))
     data = {
-        name: [row.get(name, _DEFAULTS[model].get(name, _UNKNOWN.get(kind, ""))) for row in rows]
+        name: pd.Series(
+            [row.get(name, _DEFAULTS[model].get(name, _UNKNOWN.get(kind, ""))) for row in rows],
+            dtype="str" if kind not in _UNKNOWN else kind,
+        )
         for name, kind in columns.items()
     }
-    data |= {name: [float(row.get(name, np.nan)) for row in rows] for name in extra}
-    return DataFrame[model](pd.DataFrame(data))  # type: ignore[valid-type]
+    data |= {name: pd.Series([row.get(name, np.nan) for row in rows], dtype=float) for name in extra}
+    return pd.DataFrame(data)
 
 
 def benchmarks(*rows: Mapping[str, Any]) -> Benchmarks:
@@ -84,7 +95,9 @@ def benchmarks(*rows: Mapping[str, Any]) -> Benchmarks:
     order = frame.sort_values(list(BENCHMARK_KEY), kind="stable").index
     samples = {
         place: Samples(
-            np.asarray(rows[i]["samples"], float), int(rows[i].get("error_count", 0)), int(rows[i].get("look", 1))
+            np.asarray(rows[i]["samples"], float),
+            int(rows[i].get("error_count", 0)),
+            int(rows[i].get("look", 1)),
         )
         for place, i in enumerate(order)
         if "samples" in rows[i]

@@ -57,20 +57,29 @@ def benchmark_rows(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def benchmark_tables(draw: st.DrawFn) -> Benchmarks:
-    """One to twelve rows of one model with different keys."""
+def benchmark_tables(draw: st.DrawFn, one_each: bool = False) -> Benchmarks:
+    """One to twelve rows of one model with different keys, or one sound row of each of some types."""
+    if one_each:
+        types = draw(st.sets(st.sampled_from(TYPES), min_size=2))
+        return builders.benchmarks(
+            *(draw(benchmark_rows()) | {"instance_type": name, "quality": "ok"} for name in sorted(types))
+        )
     keys = ("instance_type", "backend", "software", "batch_size", "run_id")
     rows = draw(
-        st.lists(benchmark_rows(), min_size=1, max_size=12, unique_by=lambda row: tuple(row[key] for key in keys))
+        st.lists(
+            benchmark_rows(), min_size=1, max_size=12, unique_by=lambda row: tuple(row[key] for key in keys)
+        )
     )
     return builders.benchmarks(*rows)
 
 
 @st.composite
-def catalogues(draw: st.DrawFn, scale: float = 1.0) -> Catalogue:
-    """Hardware of all `TYPES` but maybe some, and prices of some types in some regions by some purchase options."""
+def catalogues(draw: st.DrawFn) -> Catalogue:
+    """Hardware of some `TYPES`, and prices of some of them in some regions by some purchase options."""
     keys = st.tuples(
-        st.sampled_from(TYPES), st.sampled_from(REGIONS), st.sampled_from(["on_demand", "spot", "reserved_1yr_no_upfront"])
+        st.sampled_from(TYPES),
+        st.sampled_from(REGIONS),
+        st.sampled_from(["on_demand", "spot", "reserved_1yr_no_upfront"]),
     )
     found = draw(st.dictionaries(keys, st.none() | prices_usd, max_size=20))
     prices = [
@@ -80,23 +89,36 @@ def catalogues(draw: st.DrawFn, scale: float = 1.0) -> Catalogue:
             "purchase_option": purchase,
             "statistic": "last" if purchase == "spot" else "list",
             "as_of": draw(st.sampled_from(["2026-11-25", "2026-01-01"])),
-            "price_usd_per_hour": float("nan") if price is None else price * scale,
+            "price_usd_per_hour": float("nan") if price is None else price,
         }
         for (kind, region, purchase), price in found.items()
     ]
-    known = draw(st.sets(st.sampled_from(TYPES)))
-    instances = [
-        {
-            "instance_type": name,
-            "availability": draw(st.sampled_from(["sold", "closed", "unknown"])),
-            "accelerator_kind": KINDS.get(name, "none"),
-            "accelerator_count": 1.0 if name in KINDS else float("nan"),
-            "accelerator_memory_mib": draw(st.sampled_from([float("nan"), 16384.0])) if name in KINDS else float("nan"),
-            "cpu_arch": "arm64" if name.startswith("m7g") else "x86_64",
-        }
-        for name in sorted(known)
-    ]
-    return builders.catalogue(prices, instances, regions=REGIONS)
+    known = sorted(draw(st.sets(st.sampled_from(TYPES))))
+    return builders.catalogue(prices, [draw(instances(name)) for name in known], regions=REGIONS)
+
+
+@st.composite
+def instances(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    """Hardware facts of one type; the memory of its devices may be unknown."""
+    built_in = name in KINDS
+    return {
+        "instance_type": name,
+        "availability": draw(st.sampled_from(["sold", "closed", "unknown"])),
+        "accelerator_kind": KINDS.get(name, "none"),
+        "accelerator_count": 1.0 if built_in else float("nan"),
+        "accelerator_memory_mib": draw(st.sampled_from([float("nan"), 16384.0]))
+        if built_in
+        else float("nan"),
+        "cpu_arch": "arm64" if name.startswith("m7g") else "x86_64",
+    }
+
+
+@st.composite
+def full_catalogues(draw: st.DrawFn) -> Catalogue:
+    """All `TYPES` sold on demand in us-west-2."""
+    return builders.catalogue(
+        [{"instance_type": name, "price_usd_per_hour": draw(prices_usd)} for name in TYPES], regions=REGIONS
+    )
 
 
 @st.composite

@@ -11,7 +11,7 @@ from advisor.candidates import IntArray, accelerator_book, join, price_book
 from advisor.constraints import check_names, hardware_facts
 from advisor.contest import Contest, chances, contenders, hold, make_option, switches, winning
 from advisor.evidence import Estimate
-from advisor.frames import Tables
+from advisor.frames import tables
 from advisor.judgement import judge
 from advisor.measurements import ask
 from advisor.reasons import Reasons
@@ -60,11 +60,10 @@ def advise(catalogue: Catalogue, benchmarks: Benchmarks, workload: Workload) -> 
     competing = contenders(contest)
     moves = [] if question.latency_limit_ms is None else switches(contest, competing)
     likely = chances(contest, competing)
-    tables = Tables(contest, likely, winning(contest))
     wins_from = {place: edge for edge, place in reversed(moves)}
     rejected = _rejected_places(contest)
-    ranked_frame = tables.ranked()
-    rejected_frame = tables.rejected(rejected, Reasons(contest, catalogue, wins_from).of(rejected))
+    reasons = Reasons(contest, catalogue, wins_from).of(rejected)
+    ranked_frame, rejected_frame = tables(contest, likely, winning(contest), rejected, reasons)
 
     proven = _choice(ranked_frame, _first_proved(ranked_frame))
     recommended = (
@@ -153,7 +152,7 @@ def _choice(ranked: pd.DataFrame, place: int | None) -> Choice | None:
 
 def _switches(contest: Contest, moves: list[tuple[float, int]]) -> tuple[Switch, ...]:
     found = []
-    ends = [edge for edge, _ in moves[1:]] + [None]
+    ends: list[float | None] = [*(edge for edge, _ in moves[1:]), None][: len(moves)]
     for (edge, place), end in zip(moves, ends, strict=True):
         row = contest.candidates.book.rows.iloc[int(contest.candidates.host_row[place])]
         cost = float(contest.objective_cost[place])

@@ -4,8 +4,9 @@ A candidate is a measured option in one region under one purchase option. Nothin
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -25,9 +26,6 @@ SPOT_STATISTICS: Final = (
 
 SPOT_MAX_AGE: Final = timedelta(days=7)
 
-ANYWHERE: Final = "custom"
-"""Own hardware is bought nowhere: a `custom` row in a region that AWS does not have competes in every question."""
-
 
 @dataclass(frozen=True)
 class PriceBook:
@@ -39,6 +37,7 @@ class PriceBook:
         own: the row was given by the user, shape (p,).
         stale: a spot price older than seven days, shape (p,).
         type_start: type -> its first and one past its last row.
+        elsewhere: types that are priced, but in none of the asked regions.
     """
 
     rows: pd.DataFrame
@@ -46,6 +45,7 @@ class PriceBook:
     own: BoolArray
     stale: BoolArray
     type_start: dict[str, tuple[int, int]]
+    elsewhere: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,20 @@ def price_book(catalogue: Catalogue, workload: Workload, types: Sequence[str]) -
 
     Of several rows of one type, region and purchase option, the user's own counts first; then a fresh one, the better
     statistic (`SPOT_STATISTICS`), the whole region before a zone, and the cheapest zone. A `custom` row of the user
-    replaces every purchase option of its type and region.
+    replaces every purchase option of its type and region; in a region that AWS does not have it is own hardware, which
+    competes whatever region is asked.
     """
     prices: pd.DataFrame = catalogue.prices
-    wanted = prices["instance_type"].isin(list(types)).to_numpy()
+    prices = prices[prices["instance_type"].isin(list(types))]
+    wanted = np.ones(len(prices), bool)
     custom = (prices["purchase_option"] == "custom").to_numpy()
     if "all" not in workload.region:
-        elsewhere = (
-            ~prices["region"].isin(set(catalogue.locations["region"])).to_numpy() if custom.any() else custom
-        )
-        wanted = wanted & (prices["region"].isin(list(workload.region)).to_numpy() | (custom & elsewhere))
+        anywhere = custom & ~prices["region"].isin(list(catalogue.locations["region"])).to_numpy()
+        wanted = prices["region"].isin(list(workload.region)).to_numpy() | anywhere
+    elsewhere = set(prices["instance_type"]) - set(prices["instance_type"].to_numpy(object)[wanted])
     if "all" not in workload.purchase:
         wanted = wanted & (prices["purchase_option"].isin(list(workload.purchase)).to_numpy() | custom)
-    return _book(prices[wanted], catalogue, workload, replace=True)
+    return replace(_book(prices[wanted], catalogue, workload), elsewhere=frozenset(elsewhere))
 
 
 def accelerator_book(catalogue: Catalogue, types: Sequence[str], workload: Workload) -> PriceBook:
@@ -97,49 +98,50 @@ def accelerator_book(catalogue: Catalogue, types: Sequence[str], workload: Workl
     wanted = prices["instance_type"].isin(list(types)) & prices["purchase_option"].isin(
         ["on_demand", "custom"]
     )
-    return _book(prices[wanted], catalogue, workload, replace=True)
+    return _book(prices[wanted], catalogue, workload)
 
 
-def _book(rows: pd.DataFrame, catalogue: Catalogue, workload: Workload, *, replace: bool) -> PriceBook:
-    own = rows.index.isin(list(catalogue.own))
+def _book(rows: pd.DataFrame, catalogue: Catalogue, workload: Workload) -> PriceBook:
+    own = np.asarray(rows.index.isin(list(catalogue.own)))
     spot = (rows["purchase_option"] == "spot").to_numpy()
     stale = spot & (rows["as_of"] < (workload.today - SPOT_MAX_AGE).isoformat()).to_numpy()
-    rank = {name: place for place, name in enumerate(SPOT_STATISTICS)}
-    better = rows["statistic"].map(rank).fillna(len(rank)).to_numpy()
-    codes = [_codes(rows[name]) for name in ("instance_type", "region", "purchase_option")]
-    usd = rows["price_usd_per_hour"].to_numpy(float)
-    zone, statistic, currency = (_codes(rows[name]) for name in ("zone", "statistic", "currency"))
-    order = np.lexsort(
-        (currency, statistic, zone, usd, zone != 0, better, stale, ~own, codes[2], codes[1], codes[0])
+    types, regions, purchases = (
+        _codes(rows[name]) for name in ("instance_type", "region", "purchase_option")
     )
-    if order.size:
-        first = np.ones(order.size, bool)
-        first[1:] = np.any([code[order][1:] != code[order][:-1] for code in codes], axis=0)
-        order = order[first]
-    if replace and order.size:
-        order = order[
-            ~_replaced(
-                rows["purchase_option"].to_numpy(object)[order] == "custom", codes[0][order], codes[1][order]
-            )
-        ]
+    area = types * (regions.max(initial=0) + 1) + regions
+    key = area * (purchases.max(initial=0) + 1) + purchases
+    order = np.argsort(key)
+    if (np.diff(key[order]) == 0).any():
+        order = np.lexsort((*_preference(rows), stale, ~own, key))
+        order = order[np.r_[True, np.diff(key[order]) != 0]]
+    custom = (rows["purchase_option"] == "custom").to_numpy()
+    if custom.any():
+        order = order[custom[order] | ~np.isin(area[order], area[custom])]
     kept = rows.iloc[order]
-    types = kept["instance_type"].to_numpy(object)
-    edges = np.flatnonzero(np.r_[types.size > 0, types[1:] != types[:-1], types.size > 0])
+    edges = np.flatnonzero(np.r_[order.size > 0, np.diff(types[order]) != 0, order.size > 0])
+    names = kept["instance_type"].iloc[edges[:-1]]
     return PriceBook(
         kept,
-        usd[order],
-        np.asarray(own)[order],
+        kept["price_usd_per_hour"].to_numpy(float),
+        own[order],
         stale[order],
-        {str(types[s]): (int(s), int(e)) for s, e in zip(edges[:-1], edges[1:], strict=True)},
+        dict(zip(names, pairwise(edges.tolist()), strict=True)),
     )
 
 
-def _replaced(custom: BoolArray, types: IntArray, regions: IntArray) -> BoolArray:
-    """Rows that stand beside a `custom` row of the same type and region."""
-    if not custom.any():
-        return np.zeros(custom.size, bool)
-    place = types * (regions.max() + 1) + regions
-    return ~custom & np.isin(place, place[custom])
+def _preference(rows: pd.DataFrame) -> tuple[npt.NDArray[Any], ...]:
+    """Keys, the least important first, that put the better of two rows of one place before the other."""
+    rank = {name: place for place, name in enumerate(SPOT_STATISTICS)}
+    better = rows["statistic"].map(rank).fillna(len(rank)).to_numpy()
+    zone = _codes(rows["zone"])
+    return (
+        _codes(rows["currency"]),
+        _codes(rows["statistic"]),
+        zone,
+        rows["price_usd_per_hour"].to_numpy(float),
+        zone != 0,
+        better,
+    )
 
 
 def _codes(column: "pd.Series[Any]") -> IntArray:
@@ -228,7 +230,8 @@ def _keep_priced(measurement: IntArray, priced: BoolArray) -> BoolArray:
     any_priced = np.zeros(int(measurement.max(initial=-1)) + 1, bool)
     any_priced[measurement[priced]] = True
     first = np.r_[True, measurement[1:] != measurement[:-1]]
-    return priced | (first & ~any_priced[measurement])
+    kept: BoolArray = priced | (first & ~any_priced[measurement])
+    return kept
 
 
 def unit_cost(mean_ms: FloatArray, items_in_flight: FloatArray, error_fraction: FloatArray) -> FloatArray:

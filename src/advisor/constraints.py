@@ -254,8 +254,9 @@ def _known_figures(measurement: Measurement, judgement: Judgement, percentile: f
     else:
         reported = [s.percentiles_ms for s in measurement.summaries if s.percentiles_ms]
         nearest = {min(p, key=lambda rank: (abs(rank - percentile), rank)) for p in reported}
-        for rank in sorted(nearest):
-            shown.append(f"P{rank:g} {figure(max(p[rank] for p in reported if rank in p))}")
+        shown += [
+            f"P{rank:g} {figure(max(p[rank] for p in reported if rank in p))}" for rank in sorted(nearest)
+        ]
     return ", ".join(shown) or "no other figure"
 
 

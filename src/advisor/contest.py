@@ -1,7 +1,7 @@
 """Every candidate with its costs, the step it was lost at, and its place: the three steps on arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isnan, nan
 from typing import Final
@@ -17,6 +17,8 @@ from advisor.measurements import Measurement
 from advisor.memory import MemoryCheck, check
 from advisor.tables import FloatArray
 from advisor.workload import Workload
+
+StepArray = npt.NDArray[np.int8]
 
 _CODE: Final = {step: code for code, step in enumerate(STEPS)}
 
@@ -62,26 +64,26 @@ class Contest:
 
     Attributes:
         step: code of the first step that a candidate fails; `PASSED` where none.
+        open: it passes every step but, maybe, latency, and is not suspect: it could win.
         cost: USD per 100,000 from the mean latency; NaN: unknown.
         cost_served: USD per 100,000 from the throughput; NaN: unknown.
         objective_cost: the one of the two that the question compares.
-        latency_ms: the asked percentile; NaN: not known.
         order: places of the ranked candidates, best first.
     """
 
     options: tuple[Option, ...]
     candidates: Candidates
     workload: Workload
-    step: npt.NDArray[np.int64]
+    step: StepArray
+    open: BoolArray
     cost: FloatArray
     cost_served: FloatArray
     objective_cost: FloatArray
-    latency_ms: FloatArray
     order: IntArray
 
     def option(self, place: int) -> Option:
         """The option of a candidate."""
-        return self.options[self.candidates.measurement[place]]
+        return self.options[int(self.candidates.measurement[place])]
 
     def exact_cost(self, place: int) -> Fraction:
         """The objective's cost as a fraction: sums and products of the figures as they are written."""
@@ -111,34 +113,40 @@ def hold(options: Sequence[Option], candidates: Candidates, workload: Workload) 
     Suspect measurements come after all others; where only suspects are left, they are lost at the latency step.
     """
     measurements = [option.measurement for option in options]
-    of = candidates.measurement
-
-    def spread(values: Sequence[float]) -> FloatArray:
-        return np.array(values, float)[of]
-
+    of, price = candidates.measurement, candidates.usd_per_hour
     units = unit_cost(
         np.array([m.mean_ms for m in measurements], float),
         np.array([m.items_in_flight for m in measurements], float),
         np.array([m.error_fraction for m in measurements], float),
     )
     served = unit_cost_served(np.array([m.throughput_per_s for m in measurements], float))
-    price = candidates.usd_per_hour
     cost, cost_served = price * units[of], price * served[of]
     objective = cost_served if workload.objective == "served-cost" else cost
-    latency = spread([option.judgement.percentile_ms for option in options])
 
-    step = spread([_earliest(option) for option in options]).astype(np.int64)
-    step = np.minimum(step, _price_steps(options, candidates, objective, workload))
+    own_step = np.array([_earliest(option) for option in options], np.int8)
+    price_step = _price_steps(options, candidates, objective, workload)
+    step = np.minimum(own_step[of], price_step)
+    suspect = np.array([option.suspect for option in options], bool)
+    able = ((own_step == PASSED) | (own_step == _CODE["latency"])) & ~suspect
     contest = Contest(
-        tuple(options), candidates, workload, step, cost, cost_served, objective, latency, of[:0]
+        tuple(options),
+        candidates,
+        workload,
+        step,
+        able[of] & (price_step == PASSED),
+        cost,
+        cost_served,
+        objective,
+        np.empty(0, np.int64),
     )
-    ranked = _rank(contest, np.flatnonzero(step == PASSED))
-    suspect = np.array([option.suspect for option in options], bool)[of]
-    sound = ranked[~suspect[ranked]]
-    if not sound.size:
-        step[ranked] = _CODE["latency"]
-    ranked = np.concatenate([sound, ranked[suspect[ranked]]]) if sound.size else sound
-    return Contest(tuple(options), candidates, workload, step, cost, cost_served, objective, latency, ranked)
+    passed = np.flatnonzero(step == PASSED)
+    doubted = suspect[of[passed]]
+    ranked = rank(contest, passed[~doubted])
+    if not ranked.size:
+        step[passed] = _CODE["latency"]
+    elif doubted.any():
+        ranked = np.concatenate([ranked, rank(contest, passed[doubted])])
+    return replace(contest, order=ranked)
 
 
 def _earliest(option: Option) -> int:
@@ -148,12 +156,18 @@ def _earliest(option: Option) -> int:
 
 def _price_steps(
     options: Sequence[Option], candidates: Candidates, objective: FloatArray, workload: Workload
-) -> IntArray:
-    """The first step that each candidate fails by its price."""
-    step = np.full(candidates.measurement.size, PASSED, np.int64)
+) -> StepArray:
+    """The first step that each candidate fails by its price; the later steps are set first."""
+    of, book = candidates.measurement, candidates.book
+    step = np.full(of.size, PASSED, np.int8)
     step[np.isnan(objective)] = _CODE["cost"]
-    step[np.isnan(candidates.usd_per_hour) | ranked_out_as_stale(candidates, workload)] = _CODE["price"]
-    step[candidates.host_row < 0] = _CODE["availability"]
+    step[np.isnan(candidates.usd_per_hour)] = _CODE["price"]
+    if book.stale.any() and not workload.stale_spot:
+        step[np.append(book.stale, False)[candidates.host_row]] = _CODE["price"]
+    if book.elsewhere:
+        hosts = [option.measurement.configuration["instance_type"] for option in options]
+        elsewhere = np.array([host in book.elsewhere for host in hosts], bool)
+        step[elsewhere[of] & (candidates.host_row < 0)] = _CODE["availability"]
     if not workload.include_retired:
         step[retired(options, candidates)] = _CODE["availability"]
     if workload.max_usd_per_hour is not None:
@@ -161,32 +175,34 @@ def _price_steps(
     return step
 
 
-def ranked_out_as_stale(candidates: Candidates, workload: Workload) -> BoolArray:
-    """Candidates at a spot price that is too old to be ranked."""
-    stale = np.append(candidates.book.stale, False)[candidates.host_row]
-    return stale & (not workload.stale_spot)
+def retired(options: Sequence[Option], candidates: Candidates) -> IntArray:
+    """Places of the candidates with a type that is no longer sold, but for those at the user's own price."""
+    closed_options = np.array([bool(option.facts.closed_types) for option in options], bool)
+    if not closed_options.any():
+        return np.empty(0, np.int64)
+    places = np.flatnonzero(closed_options[candidates.measurement])
+    of = [options[m] for m in candidates.measurement[places].tolist()]
+    own_host = np.append(candidates.book.own, False)[candidates.host_row[places]]
+    own_accelerator = np.append(candidates.accelerator_book.own, False)[candidates.accelerator_row[places]]
+    found = np.zeros(places.size, bool)
+    for name, own in (("instance_type", own_host), ("attached_accelerator", own_accelerator)):
+        found |= (
+            np.array([o.measurement.configuration[name] in o.facts.closed_types for o in of], bool) & ~own
+        )
+    return places[found]
 
 
-def retired(options: Sequence[Option], candidates: Candidates) -> BoolArray:
-    """Candidates with a type that is no longer sold, but for those at the user's own price."""
-    found = np.zeros(candidates.measurement.size, bool)
-    own_host = np.append(candidates.book.own, False)[candidates.host_row]
-    own_accelerator = np.append(candidates.accelerator_book.own, False)[candidates.accelerator_row]
-    hosts = [o.measurement.configuration["instance_type"] in o.facts.closed_types for o in options]
-    attached = [o.measurement.configuration["attached_accelerator"] in o.facts.closed_types for o in options]
-    for closed, own in ((hosts, own_host), (attached, own_accelerator)):
-        found |= np.array(closed, bool)[candidates.measurement] & ~own
-    return found
-
-
-def _rank(contest: Contest, places: IntArray) -> IntArray:
-    cost, latency = contest.objective_cost[places], contest.latency_ms[places]
+def rank(contest: Contest, places: IntArray) -> IntArray:
+    """Some candidates in the order of the objective."""
+    of, cost = contest.candidates.measurement[places], contest.objective_cost[places]
+    latency = np.array([option.judgement.percentile_ms for option in contest.options], float)
     if contest.workload.objective != "latency":
-        return places[ranking.order(cost, latency, lambda i: contest.exact_cost(int(places[i])))]
-    bounds = np.array([o.judgement.percentile_high_ms for o in contest.options], float)
-    bound = np.nan_to_num(bounds, nan=inf)[contest.candidates.measurement[places]]
+        by_latency = np.unique(np.nan_to_num(latency, nan=inf), return_inverse=True)[1]
+        return places[ranking.order(cost, by_latency[of], lambda i: contest.exact_cost(int(places[i])))]
+    bound = np.array([option.judgement.percentile_high_ms for option in contest.options], float)
     unknown = np.isnan(latency)
-    return places[np.lexsort((places, cost, np.where(unknown, bound, latency), unknown))]
+    shown = np.nan_to_num(np.where(unknown, bound, latency), nan=inf)
+    return places[np.lexsort((places, cost, shown[of], unknown[of]))]
 
 
 def contenders(contest: Contest) -> IntArray:
@@ -194,19 +210,16 @@ def contenders(contest: Contest) -> IntArray:
 
     Dearer regions and purchase options of the same option cannot be the cheapest that keeps the promise.
     """
-    open_to_win = (contest.step == PASSED) | (contest.step == _CODE["latency"])
-    open_to_win &= ~np.isnan(contest.objective_cost)
-    suspect = np.array([option.suspect for option in contest.options], bool)
-    open_to_win &= ~suspect[contest.candidates.measurement]
-    places = np.flatnonzero(open_to_win)
+    places = np.flatnonzero(contest.open)
     if not places.size:
         return places
     of = contest.candidates.measurement[places]
     starts = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
     cheapest = np.minimum.reduceat(contest.objective_cost[places], starts)
     is_cheapest = contest.objective_cost[places] == np.repeat(cheapest, np.diff(np.r_[starts, of.size]))
-    candidates = places[is_cheapest]
-    return candidates[np.unique(contest.candidates.measurement[candidates], return_index=True)[1]]
+    found = places[is_cheapest]
+    first: IntArray = found[np.unique(contest.candidates.measurement[found], return_index=True)[1]]
+    return first
 
 
 def switches(contest: Contest, places: IntArray) -> list[tuple[float, int]]:
@@ -218,7 +231,7 @@ def switches(contest: Contest, places: IntArray) -> list[tuple[float, int]]:
         if contest.workload.objective != "latency":
             near = cost[among].min() * (1 + 2 * float(ranking.TIE_FRACTION))
             among = among[cost[among] <= near]
-        return int(np.searchsorted(places, _rank(contest, places[among])[0]))
+        return int(np.searchsorted(places, rank(contest, places[among])[0]))
 
     return [(edge, int(places[place])) for edge, place in ranking.stretches(edges, first)]
 
@@ -261,8 +274,7 @@ def chances(contest: Contest, places: IntArray) -> Chances:
         np.log(contest.objective_cost[places[known]]), errors[known], kept[known]
     )
     dominated = np.isin(contest.candidates.measurement, contest.candidates.measurement[places[known]])
-    dominated &= (contest.step == PASSED) | (contest.step == _CODE["latency"])
-    best[dominated] = 0.0
+    best[dominated & contest.open] = 0.0
     best[places[known]] = chance
     among[places[known]] = ranking.best_set(chance)
     single = sum(o.measurement.run_count == 1 for o, k in zip(of, known, strict=True) if k)
@@ -308,7 +320,7 @@ def winning(contest: Contest) -> tuple[FloatArray, FloatArray]:
     if workload.max_usd_per_hour is not None:
         price[by_price] = np.fmin(price[by_price], workload.max_usd_per_hour)
 
-    late_only = (contest.step == _CODE["latency"]) & ~suspect
+    late_only = (contest.step == _CODE["latency"]) & contest.open
     keeps = np.array([option.judgement.keeps_from_ms for option in contest.options], float)[at.measurement]
     with np.errstate(invalid="ignore", divide="ignore"):
         shrink = np.where(late_only, (workload.latency_limit_ms or nan) / keeps, 1.0)

@@ -4,85 +4,81 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 from pandera.typing.pandas import DataFrame
 
 from advisor.candidates import IntArray, PriceBook
 from advisor.contest import Chances, Contest, Option
-from advisor.tables import HOURS_PER_MONTH, Ranked, Rejected
+from advisor.tables import HOURS_PER_MONTH, FloatArray, Ranked, Rejected
 
 RANKED_COLUMNS = tuple(Ranked.to_schema().columns)
-REJECTED_COLUMNS = tuple(Rejected.to_schema().columns)
 
 
-class Tables:
-    """Makes `Ranked` and `Rejected` of some candidates of a contest."""
+def tables(
+    contest: Contest,
+    chances: Chances,
+    winning: tuple[FloatArray, FloatArray],
+    rejected: IntArray,
+    reasons: Sequence[dict[str, Any]],
+) -> tuple[DataFrame[Ranked], DataFrame[Rejected]]:
+    """Return the ranked candidates in their order, and the rejected ones with their reasons.
 
-    def __init__(self, contest: Contest, chances: Chances, winning: tuple[Any, Any]) -> None:
-        self.contest = contest
-        self.chances = chances
-        self.winning = winning
-        options = pd.DataFrame([_option_columns(option) for option in contest.options])
-        self._options = options.astype(dict.fromkeys(_INTEGERS, "Int64"))
+    The types are those of `Ranked` and `Rejected` by construction, so that they are not validated again.
 
-    def ranked(self) -> DataFrame[Ranked]:
-        """The ranked candidates in their order, with the columns of `Ranked`."""
-        frame = self._common(self.contest.order)
-        return cast("DataFrame[Ranked]", frame[list(RANKED_COLUMNS)])
+    Args:
+        contest: all candidates.
+        chances: of the candidates.
+        winning: price and mean latency at which each candidate would win.
+        rejected: the other places, in the order in which they are shown.
+        reasons: failed, value, limit, unit and reason of each of them.
+    """
+    count = contest.order.size
+    both = _columns(contest, chances, winning, np.concatenate([contest.order, rejected]))
+    ranked, lost = both.iloc[:count], both.iloc[count:].reset_index(drop=True)
+    types = {"failed": "str", "value": "float64", "limit": "float64", "unit": "str", "reason": "str"}
+    why = pd.DataFrame(
+        {name: pd.Series([row[name] for row in reasons], dtype=kind) for name, kind in types.items()}
+    )
+    return cast("DataFrame[Ranked]", ranked), cast("DataFrame[Rejected]", pd.concat([lost, why], axis=1))
 
-    def rejected(self, places: IntArray, reasons: Sequence[dict[str, Any]]) -> DataFrame[Rejected]:
-        """Some rejected candidates with the columns of `Rejected`.
 
-        Args:
-            places: the candidates, in the order in which they are shown.
-            reasons: failed, value, limit, unit and reason of each.
-        """
-        frame = self._common(places)
-        for name, kind in (
-            ("failed", "str"),
-            ("value", float),
-            ("limit", float),
-            ("unit", "str"),
-            ("reason", "str"),
-        ):
-            frame[name] = pd.Series([row[name] for row in reasons], dtype=kind)
-        return cast("DataFrame[Rejected]", frame[list(REJECTED_COLUMNS)])
-
-    def _common(self, places: IntArray) -> pd.DataFrame:
-        contest, at = self.contest, self.contest.candidates
-        frame = self._options.take(at.measurement[places]).reset_index(drop=True)
-        hosts, accelerators = at.host_row[places], at.accelerator_row[places]
-        prices = _price_columns(at.book, hosts)
-        as_of = _oldest(prices["as_of"], _price_columns(at.accelerator_book, accelerators)["as_of"])
-        zone = prices["zone"].where(prices["zone"] == "", " in " + prices["zone"])
-        price = at.usd_per_hour[places]
-        numbers = {
-            "price_usd_per_hour": price,
-            "host_price_usd_per_hour": at.host_usd_per_hour[places],
-            "accelerator_price_usd_per_hour": at.accelerator_usd_per_hour[places],
-            "cost_usd_per_100k": contest.cost[places],
-            "cost_low_usd_per_100k": contest.cost[places]
-            * frame["latency_mean_low_ms"]
-            / frame["latency_mean_ms"],
-            "cost_high_usd_per_100k": contest.cost[places]
-            * frame["latency_mean_high_ms"]
-            / frame["latency_mean_ms"],
-            "cost_usd_per_100k_served": contest.cost_served[places],
-            "cost_usd_per_month": price * HOURS_PER_MONTH,
-            "probability_best": self.chances.best[places],
-            "winning_price_usd_per_hour": self.winning[0][places],
-            "winning_latency_mean_ms": self.winning[1][places],
-        }
-        texts = {
-            "region": prices["region"],
-            "purchase_option": prices["purchase_option"],
-            "statistic": prices["statistic"] + zone,
-            "months": prices["months"],
-            "price_as_of": as_of,
-            "price_source": prices["source"],
-        }
-        columns = {**texts, **numbers, "among_best": self.chances.among_best[places]}
-        return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+def _columns(
+    contest: Contest, chances: Chances, winning: tuple[FloatArray, FloatArray], places: IntArray
+) -> pd.DataFrame:
+    at = contest.candidates
+    options = pd.DataFrame([_option_columns(option) for option in contest.options])
+    options = options.astype(dict.fromkeys(_INTEGERS, "Int64"))
+    frame = options.take(at.measurement[places]).reset_index(drop=True)
+    prices = _price_columns(at.book, at.host_row[places])
+    as_of = prices["as_of"]
+    if at.accelerator_book.usd_per_hour.size:
+        as_of = _older(as_of, _price_columns(at.accelerator_book, at.accelerator_row[places])["as_of"])
+    statistic = prices["statistic"]
+    if (prices["zone"] != "").any():
+        statistic = statistic.where(prices["zone"] == "", statistic + " in " + prices["zone"])
+    cost, mean = contest.cost[places], frame["latency_mean_ms"]
+    columns = {
+        "region": prices["region"],
+        "purchase_option": prices["purchase_option"],
+        "statistic": statistic,
+        "months": prices["months"],
+        "price_as_of": as_of,
+        "price_source": prices["source"],
+        "price_usd_per_hour": at.usd_per_hour[places],
+        "host_price_usd_per_hour": at.host_usd_per_hour[places],
+        "accelerator_price_usd_per_hour": at.accelerator_usd_per_hour[places],
+        "cost_usd_per_100k": cost,
+        "cost_low_usd_per_100k": cost * frame["latency_mean_low_ms"] / mean,
+        "cost_high_usd_per_100k": cost * frame["latency_mean_high_ms"] / mean,
+        "cost_usd_per_100k_served": contest.cost_served[places],
+        "cost_usd_per_month": at.usd_per_hour[places] * HOURS_PER_MONTH,
+        "probability_best": chances.best[places],
+        "among_best": chances.among_best[places],
+        "winning_price_usd_per_hour": winning[0][places],
+        "winning_latency_mean_ms": winning[1][places],
+    }
+    return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)[list(RANKED_COLUMNS)]
 
 
 def _option_columns(option: Option) -> dict[str, Any]:
@@ -138,5 +134,5 @@ def _price_columns(book: PriceBook, rows: IntArray) -> pd.DataFrame:
     return pd.concat([kept, empty], ignore_index=True).take(rows % (len(kept) + 1)).reset_index(drop=True)
 
 
-def _oldest(host: "pd.Series[Any]", accelerator: "pd.Series[Any]") -> "pd.Series[Any]":
+def _older(host: "pd.Series[Any]", accelerator: "pd.Series[Any]") -> "pd.Series[Any]":
     return host.where((accelerator == "") | (host < accelerator) & (host != ""), accelerator)

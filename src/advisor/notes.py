@@ -11,10 +11,19 @@ import pandas as pd
 from advisor.advice import Choice, Note
 from advisor.candidates import IntArray, age_days
 from advisor.constraints import PASSED
-from advisor.contest import Chances, Contest
+from advisor.contest import Chances, Contest, Option
 from advisor.measurements import Asked
 from advisor.tables import Catalogue
-from advisor.wording import figure, listing, milliseconds, money, percent, plural
+from advisor.wording import (
+    at_least_milliseconds,
+    figure,
+    listing,
+    milliseconds,
+    money,
+    percent,
+    plural,
+    purchase_name,
+)
 from advisor.workload import Workload
 
 PRICES_OLD_DAYS: Final = 90
@@ -36,6 +45,11 @@ class Answer:
     proven: Choice | None
     competing: IntArray
 
+    def ranked_options(self) -> list[Option]:
+        """The ranked options, each once, in the order of the ranking."""
+        of = self.contest.candidates.measurement[self.contest.order]
+        return [self.contest.options[place] for place in dict.fromkeys(of.tolist())]
+
 
 def headline(answer: Answer) -> str:
     """One sentence that a manager can quote."""
@@ -46,13 +60,13 @@ def headline(answer: Answer) -> str:
     if question.latency_limit_ms is None:
         return f"{serves}; no latency limit was asked"
     if proven is None:
-        return f"{serves} as measured, not proved{_settle(first)}; no option is proved"
+        return f"{serves} as measured, not proved{_settle(answer)}; no option is proved"
     if proven.rank == first.rank:
         cheaper = f"; {_first_as_measured(answer)}" if first.rank > 1 else ""
         return f"{serves}, proved{cheaper}"
     more = _objective_cost(proven, question) / _objective_cost(first, question) - 1
     return (
-        f"{serves} as measured, not proved{_settle(first)}; the cheapest proved one is {proven.option} "
+        f"{serves} as measured, not proved{_settle(answer)}; the cheapest proved one is {proven.option} "
         f"at {_cost(proven, question)}, {percent(more)} more"
     )
 
@@ -85,10 +99,18 @@ def _cost(choice: Choice, question: Workload) -> str:
     return money(_objective_cost(choice, question))
 
 
-def _settle(first: Choice) -> str:
-    if first.more_needed is None:
-        return ""
-    return f" (about {plural(first.more_needed, 'further request')} would settle it)"
+def _settle(answer: Answer) -> str:
+    """What would settle the verdict of the option that is first as measured."""
+    judgement = answer.contest.option(int(answer.contest.order[0])).judgement
+    if judgement.verdict == "fail":
+        return ", and its evidence is against it"
+    if judgement.more_needed is not None:
+        return f" (about {plural(judgement.more_needed, 'further request')} would settle it)"
+    return (
+        ""
+        if judgement.more_helps
+        else " (it is so near the limit that more requests will not settle it soon)"
+    )
 
 
 def _first_as_measured(answer: Answer) -> str:
@@ -102,12 +124,14 @@ def _nothing(answer: Answer) -> str:
     regions = listing(["any region" if r == "all" else r for r in question.region])
     what = f"{_served(question)}{_promise(question)} in {regions}"
     if len(answer.ranked):
-        return f"No option is proved to serve {what}; as measured {_first_as_measured(answer)}"
+        return f"No option is proved to serve {what}; {_first_as_measured(answer)}"
     nearest = [(answer.contest.option(int(p)).judgement.keeps_from_ms, int(p)) for p in answer.competing]
     near = min(nearest, default=(np.inf, -1))
     if question.latency_limit_ms is not None and np.isfinite(near[0]):
         option = answer.contest.option(near[1]).measurement.option
-        return f"No option serves {what}; the nearest is {option}, which keeps {milliseconds(float(f'{near[0]:.4g}'))}"
+        return (
+            f"No option serves {what}; the nearest is {option}, which keeps {at_least_milliseconds(near[0])}"
+        )
     return f"No option serves {what}"
 
 
@@ -153,6 +177,12 @@ def _about_the_question(answer: Answer) -> Iterator[Note]:
             else ", so that nothing is recommended where no other is left"
         )
         yield Note("suspect", f"doubted by their own note and never first: {listing(suspects)}{only}")
+    if question.decide == "proven" and question.latency_limit_ms is not None:
+        yield Note(
+            "switches_as_measured",
+            "the limits at which the answer moves are those of the options as measured, not as proved",
+        )
+    yield from _unpriced_places(answer)
     if question.objective == "latency":
         unknown = answer.ranked.loc[answer.ranked["latency_percentile_ms"].isna(), "option"].unique()
         if len(unknown):
@@ -160,6 +190,24 @@ def _about_the_question(answer: Answer) -> Iterator[Note]:
                 "percentile_order",
                 f"P{question.percentile:g} is not known of {listing(unknown)}: ranked after the others, by its upper bound",
             )
+
+
+def _unpriced_places(answer: Answer) -> Iterator[Note]:
+    """Where an option that is priced somewhere has no price in another asked region or purchase option."""
+    question, at = answer.question, answer.contest.candidates
+    if "all" in (*question.region, *question.purchase) or len(question.region) * len(question.purchase) == 1:
+        return
+    held: dict[str, set[tuple[str, str]]] = {}
+    places = zip(at.book.rows["region"], at.book.rows["purchase_option"], strict=True)
+    for host, place in zip(at.book.rows["instance_type"], places, strict=True):
+        held.setdefault(host, set()).add(place)
+    for region in question.region:
+        for purchase in question.purchase:
+            lacking = sorted(h for h, of in held.items() if not of & {(region, purchase), (region, "custom")})
+            if lacking:
+                yield Note(
+                    "not_priced_there", f"no {purchase_name(purchase)} price in {region}: {listing(lacking)}"
+                )
 
 
 def _shown_prices(answer: Answer) -> pd.DataFrame:
@@ -178,8 +226,9 @@ def _about_prices(answer: Answer) -> Iterator[Note]:
     ages = {as_of: age_days(question.today, as_of) for as_of in dated["as_of"].unique()}
     old = {as_of: age for as_of, age in ages.items() if age is not None and age > PRICES_OLD_DAYS}
     if old:
-        oldest = min(old)
-        yield Note("stale_prices", f"prices of {oldest} are {old[oldest]} days old: advisor prices refresh")
+        first, last = min(old), max(old)
+        when = f"{first} are" if first == last else f"{first} to {last} are up to"
+        yield Note("stale_prices", f"prices of {when} {old[first]} days old: advisor prices refresh")
     newest = dated.groupby("region")["as_of"].max()
     if len(newest) > 1:
         first, last = newest.min(), newest.max()
@@ -263,9 +312,9 @@ def _about_evidence(answer: Answer) -> Iterator[Note]:
             sorted(f"{o.measurement.option} ({100 * o.judgement.drift_fraction:+.0f} %)" for o in drifting)
         )
         yield Note("drift", f"latency moved during the run of {shown}")
-    shown_notes = ranked.loc[ranked["note"] != "", ["option", "note"]].drop_duplicates()
-    for option, note in zip(shown_notes["option"], shown_notes["note"], strict=True):
-        yield Note("benchmark_row", f"{option}: {note}")
+    said = ranked.loc[ranked["note"] != "", ["option", "note"]].drop_duplicates()
+    for note, options_of in said.groupby("note", sort=False)["option"]:
+        yield Note("benchmark_row", f"{listing(sorted(set(options_of)))}: {note}")
 
 
 def _about_chances(answer: Answer) -> Iterator[Note]:
@@ -286,45 +335,36 @@ def _about_chances(answer: Answer) -> Iterator[Note]:
 
 
 def _about_load(answer: Answer) -> Iterator[Note]:
-    options = [answer.contest.option(int(place)) for place in answer.contest.order]
-    unique = list({id(option): option for option in options}.values())
-    failing = sorted(
-        {
-            f"{o.measurement.option} ({percent(o.measurement.error_fraction)})"
-            for o in unique
-            if o.measurement.error_fraction > 0
-        }
-    )
+    unique = answer.ranked_options()
+    failing = {
+        o.measurement.option: o.measurement.error_fraction for o in unique if o.measurement.error_count
+    }
     if failing:
-        yield Note("errors", f"requests failed in {listing(failing)}: costs are per successful inference")
-    for name, words in (("load_kind", "kind of load"), ("client", "client"), ("software", "software")):
-        values = sorted(
-            {o.measurement.software if name == "software" else o.measurement.context[name] for o in unique}
-            - {""}
+        shown = (
+            f"{name} ({'an unknown share' if isnan(f) else percent(f)})"
+            for name, f in sorted(failing.items())
         )
-        if len(values) > 1 and name != "software":
-            yield Note("comparability", f"ranked rows differ in {words}: {listing(values)}")
-    tokens = sorted(
-        {
-            round(o.measurement.output_token_count)
-            for o in unique
-            if not isnan(o.measurement.output_token_count)
-        }
-    )
-    if len(tokens) > 1:
-        yield Note(
-            "comparability", f"ranked rows differ in mean output tokens: {tokens[0]:,} to {tokens[-1]:,}"
-        )
+        yield Note("errors", f"requests failed on {listing(shown)}: costs are per successful inference")
+    for words, values in (
+        ("kind of load", {o.measurement.context["load_kind"] for o in unique}),
+        ("client", {o.measurement.context["client"] for o in unique}),
+        ("software", {o.measurement.software for o in unique}),
+        (
+            "mean output tokens",
+            {figure(t) for o in unique if not isnan(t := o.measurement.output_token_count)},
+        ),
+    ):
+        stated = sorted(values - {""})
+        if len(stated) > 1:
+            yield Note("comparability", f"ranked options differ in {words}: {listing(stated)}")
     for option in unique:
         m = option.measurement
-        if isnan(m.throughput_per_s) or isnan(m.mean_ms):
-            continue
         flight = m.throughput_per_s * m.mean_ms / 1000
         if flight > m.items_in_flight * (1 + DIFFERENCE_WORTH_A_NOTE):
             yield Note(
                 "little",
-                f"{m.option}: {figure(m.throughput_per_s)}/s at a mean of {figure(m.mean_ms)} ms needs {figure(flight)} "
-                f"in flight, and {m.items_in_flight} were (Little's law): one of the figures is wrong",
+                f"{m.option}: {figure(m.throughput_per_s)} a second at a mean of {figure(m.mean_ms)} ms would need "
+                f"{figure(flight)} in flight, and {m.items_in_flight} were (Little's law): one of the figures is wrong",
             )
 
 

@@ -21,50 +21,71 @@ _NODES: Final = 400
 _BEST_SET: Final = 0.95
 
 
-def order(cost: FloatArray, latency_ms: FloatArray, exact: Exact) -> IntArray:
+def order(cost: FloatArray, latency_rank: IntArray, exact: Exact) -> IntArray:
     """Return the places of the candidates from the best to the worst.
 
     Sorted by cost. A group of equals is led by its cheapest; a member has the same cost rounded half up to the cent
-    per 100,000 and is within 1 % of the leader. Inside a group the lower percentile latency comes first (an unknown
-    one last), then the cost, then the place. Both conditions are decided exactly where floating point cannot.
+    per 100,000 and is within 1 % of the leader. Inside a group the lower percentile latency comes first, then the
+    cost, then the place. Both conditions are decided exactly where floating point cannot.
 
     Args:
         cost: USD per 100,000, shape (n,), finite.
-        latency_ms: the asked percentile, shape (n,); NaN: unknown.
+        latency_rank: rank of the asked percentile, shape (n,), 0 .. n - 1; equal latencies have equal ranks.
         exact: the exact cost at a place; asked for only where rounding could decide.
     """
-    by_cost = np.argsort(cost, kind="stable")
+    n = cost.size
+    by_cost = np.argsort(cost)
     sorted_cost = cost[by_cost]
-    ends = _group_ends(sorted_cost, lambda place: exact(int(by_cost[place])))
-    start, leaders, ends_list = 0, [], ends.tolist()
-    while start < cost.size:
-        leaders.append(start)
-        start = ends_list[start]
-    group = np.repeat(np.arange(len(leaders)), np.diff([*leaders, cost.size]))
-    shared = np.flatnonzero(np.bincount(group, minlength=len(leaders))[group] > 1) if leaders else group
-    latency = np.where(np.isnan(latency_ms), np.inf, latency_ms)[by_cost[shared]]
-    by_cost[shared] = by_cost[shared][np.lexsort((shared, latency, group[shared]))]
+    equal = np.flatnonzero(np.r_[False, sorted_cost[1:] == sorted_cost[:-1]])
+    if equal.size:  # numpy's fast sort is not stable
+        runs = np.union1d(equal, equal - 1)
+        by_cost[runs] = by_cost[runs][np.lexsort((by_cost[runs], sorted_cost[runs]))]
+    starts = _group_starts(sorted_cost, lambda place: exact(int(by_cost[place])))
+    sizes = np.diff(np.r_[starts, n])
+    shared = np.flatnonzero(np.repeat(sizes > 1, sizes))
+    if shared.size:
+        group = np.repeat(np.arange(starts.size), sizes)[shared]
+        by_cost[shared] = by_cost[shared][_sorted_by(group, latency_rank[by_cost[shared]])]
     return by_cost
 
 
-def _group_ends(sorted_cost: FloatArray, exact: Exact) -> IntArray:
-    """One past the last place that would be in a group led by each place."""
-    n = sorted_cost.size
+def _sorted_by(first: IntArray, second: IntArray) -> IntArray:
+    """Places sorted by two whole-number keys and then by place."""
+    n, width = first.size, int(second.max()) + 1
+    if (int(first[-1]) + 1) * width * n >= 2**62:
+        return np.lexsort((second, first))
+    return np.sort((first * width + second) * n + np.arange(n)) % n
+
+
+def _group_starts(sorted_cost: FloatArray, exact: Exact) -> IntArray:
+    """The first place of each group of equals.
+
+    A run of one cent from $1 up lies within 1 % of its first; below, it may be several groups.
+    """
     cents = sorted_cost * 100 + 0.5
     whole = np.floor(cents)
-    for place in np.flatnonzero(np.abs(cents - np.round(cents)) <= _NEAR * np.maximum(cents, 1)):
-        whole[place] = float((exact(int(place)) * 100 + Fraction(1, 2)) // 1)
-    last = np.flatnonzero(np.r_[whole[1:] != whole[:-1], True]) if n else np.empty(0, np.int64)
-    same_cent = last[np.searchsorted(last, np.arange(n))] + 1
-    edge = sorted_cost * (1 + float(TIE_FRACTION))
-    surely = np.searchsorted(sorted_cost, edge * (1 - _NEAR), side="right")
-    maybe = np.searchsorted(sorted_cost, edge * (1 + _NEAR), side="right")
-    ends = np.minimum(same_cent, surely)
-    for leader in np.flatnonzero(np.minimum(same_cent, maybe) > ends):
-        most = exact(int(leader)) * (1 + TIE_FRACTION)
-        while ends[leader] < min(same_cent[leader], maybe[leader]) and exact(int(ends[leader])) <= most:
-            ends[leader] += 1
-    return ends
+    for place in np.flatnonzero(np.abs(cents - np.round(cents)) <= _NEAR * np.maximum(cents, 1)).tolist():
+        whole[place] = float((exact(place) * 100 + Fraction(1, 2)) // 1)
+    starts = np.flatnonzero(np.r_[sorted_cost.size > 0, whole[1:] != whole[:-1]])
+    ends = np.r_[starts[1:], sorted_cost.size]
+    wide = np.flatnonzero(sorted_cost[ends - 1] > sorted_cost[starts] * (1 + float(TIE_FRACTION) - _NEAR))
+    further = []
+    for start, end in zip(starts[wide].tolist(), ends[wide].tolist(), strict=True):
+        leader = start
+        while (leader := _next_leader(sorted_cost, leader, end, exact)) < end:
+            further.append(leader)
+    return np.sort(np.r_[starts, np.array(further, np.int64)])
+
+
+def _next_leader(sorted_cost: FloatArray, leader: int, end: int, exact: Exact) -> int:
+    """The first place before `end` that is not within 1 % of the leader."""
+    most = float(sorted_cost[leader]) * (1 + float(TIE_FRACTION))
+    within = sorted_cost[leader:end]
+    place = leader + int(np.searchsorted(within, most * (1 - _NEAR), side="right"))
+    unsure = leader + int(np.searchsorted(within, most * (1 + _NEAR), side="right"))
+    while place < unsure and exact(place) <= exact(leader) * (1 + TIE_FRACTION):
+        place += 1
+    return place
 
 
 def probability_best(

@@ -13,7 +13,7 @@ from advisor.candidates import IntArray
 from advisor.constraints import STEPS, Failure
 from advisor.contest import Contest
 from advisor.tables import Catalogue
-from advisor.wording import listing, milliseconds, money, option_name, purchase_name
+from advisor.wording import at_least_milliseconds, listing, money, option_name, purchase_name
 
 
 class Reasons:
@@ -77,7 +77,7 @@ class Reasons:
             self._contest.workload.objective
         ]
         cost = money(float(self._contest.objective_cost[place]))
-        reason = f"{failure.reason}; would be {words} from {milliseconds(float(f'{edge:.4g}'))} ({cost})"
+        reason = f"{failure.reason}; would be {words} from {at_least_milliseconds(edge)} ({cost})"
         return Failure(failure.step, failure.value, failure.limit, failure.unit, reason)
 
     def _unavailable(self, place: int) -> Failure:
@@ -128,6 +128,8 @@ class Reasons:
         at, workload = self._contest.candidates, self._contest.workload
         configuration = self._contest.option(place).measurement.configuration
         host_row, accelerator = int(at.host_row[place]), configuration["attached_accelerator"]
+        if host_row < 0:
+            return self._not_sold(configuration["instance_type"])
         row = at.book.rows.iloc[host_row]
         if at.book.stale[host_row] and not np.isnan(at.usd_per_hour[place]):
             return (

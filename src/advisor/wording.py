@@ -1,7 +1,7 @@
 """How names and figures are written in the sentences of an answer: reasons, notes, headline."""
 
 from collections.abc import Iterable, Sequence
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 
 
 def figure(value: float) -> str:
@@ -13,6 +13,13 @@ def figure(value: float) -> str:
     digits = max(0, 2 - floor(log10(abs(value))))
     shown = f"{value:,.{digits}f}"
     return shown.rstrip("0").rstrip(".") if "." in shown and len(shown) > 6 else shown
+
+
+def at_least_milliseconds(value: float) -> str:
+    """Write a latency rounded up to three significant digits: a limit of that much is kept."""
+    step = 10.0 ** (floor(log10(value)) - 2)
+    rounded = ceil(value / step - 1e-9) * step
+    return milliseconds(float(f"{rounded:.12g}"))
 
 
 def milliseconds(value: float) -> str:

@@ -1,0 +1,166 @@
+"""Ratios, measured in one run; medians of processor time, so that other work on the machine disturbs little."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from advisor import formats, prices, ranking
+from advisor.advise import advise
+from advisor.candidates import accelerator_book, join, price_book
+from advisor.constraints import hardware_facts
+from advisor.contest import Contest, Option, hold, make_option
+from advisor.judgement import judge
+from advisor.measurements import ask
+from advisor.tables import Benchmarks, Catalogue
+from advisor.workload import EXAMPLE, Workload
+from tests import builders
+
+pytestmark = pytest.mark.performance
+
+PURCHASES = ("on_demand", "spot", *(f"reserved_{y}yr_{k}" for y in (1, 3) for k in ("no", "partial", "all")))
+REGIONS = tuple(f"region-{i}" for i in range(25))
+TYPE_COUNT, BENCHMARKS_EACH = 500, 10
+LIMIT_MS = 60.0
+
+
+def seconds(work: Callable[[], object], times: int = 5) -> float:
+    """Median processor time of some calls."""
+    taken = []
+    for _ in range(times):
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
+    return statistics.median(taken)
+
+
+def million() -> tuple[Catalogue, Benchmarks, Workload]:
+    """500 types x 25 regions x 8 purchase options x 10 benchmarks; costs of hundreds of dollars, so that a cent ties none."""
+    rng = np.random.default_rng(7)
+    types = [f"t{i}.large" for i in range(TYPE_COUNT)]
+    base = np.exp(rng.normal(6, 1, TYPE_COUNT))
+    factor = np.exp(rng.normal(0, 0.3, (TYPE_COUNT, len(REGIONS), len(PURCHASES))))
+    catalogue = builders.catalogue(
+        [
+            {
+                "instance_type": name,
+                "region": region,
+                "purchase_option": purchase,
+                "as_of": "2026-11-28",
+                "price_usd_per_hour": float(base[i] * factor[i, j, k]),
+            }
+            for i, name in enumerate(types)
+            for j, region in enumerate(REGIONS)
+            for k, purchase in enumerate(PURCHASES)
+        ],
+        regions=REGIONS,
+    )
+    means = np.exp(rng.normal(3.5, 0.8, (TYPE_COUNT, BENCHMARKS_EACH)))
+    benchmarks = builders.benchmarks(
+        *(
+            {
+                "instance_type": name,
+                "backend": f"backend-{k}",
+                "latency_mean_ms": float(means[i, k]),
+                "latency_p90_ms": float(means[i, k] * 1.2),
+            }
+            for i, name in enumerate(types)
+            for k in range(BENCHMARKS_EACH)
+        )
+    )
+    question = builders.ask(model="net", latency_limit_ms=LIMIT_MS, region="all", purchase="all")
+    return catalogue, benchmarks, question
+
+
+def contest(catalogue: Catalogue, options: list[Option], question: Workload) -> Contest:
+    """The join, the costs, the steps and the order of every candidate: as `advise` does it."""
+    hosts = [option.measurement.configuration["instance_type"] for option in options]
+    book = price_book(catalogue, question, sorted(set(hosts)))
+    nothing = accelerator_book(catalogue, [], question)
+    return hold(options, join(hosts, [""] * len(hosts), [0] * len(hosts), book, nothing), question)
+
+
+def winners(found: Contest) -> set[tuple[str, str, str, str]]:
+    """Region, purchase option, type and backend of the first ranked candidate of each place."""
+    rows = found.candidates.book.rows
+    at = rows.iloc[found.candidates.host_row[found.order]]
+    places = (at["region"] + "|" + at["purchase_option"]).to_numpy(object)
+    first = pd.Series(places).drop_duplicates().index.to_numpy()
+    shown = at.iloc[first]
+    backends = [found.option(int(place)).measurement.configuration["backend"] for place in found.order[first]]
+    return set(zip(shown["region"], shown["purchase_option"], shown["instance_type"], backends, strict=True))
+
+
+def plain(benchmarks: pd.DataFrame, prices: pd.DataFrame) -> pd.DataFrame:
+    """What one writes without thinking: merge, cost, filter, the cheapest of each place."""
+    joined = benchmarks.merge(prices, on="instance_type")
+    joined["cost"] = joined["price_usd_per_hour"] / 3600 * joined["latency_mean_ms"] / 1000 * 100_000
+    kept = joined[joined["latency_p90_ms"] <= LIMIT_MS]
+    return kept.loc[kept.groupby(["region", "purchase_option"])["cost"].idxmin()]
+
+
+def test_a_million_candidates_are_ranked_five_times_faster_than_by_merge_and_groupby() -> None:
+    catalogue, benchmarks, question = million()
+    asked = ask(benchmarks, question)
+    facts = hardware_facts(catalogue, asked.measurements)
+    options = [
+        make_option(m, facts[m.option], j, question)
+        for m, j in zip(asked.measurements, judge(asked.measurements, question), strict=True)
+    ]
+    found = contest(catalogue, options, question)
+    assert found.step.size == 1_000_000
+    best = plain(benchmarks.rows, catalogue.prices)
+    keys = ["region", "purchase_option", "instance_type", "backend"]
+    assert winners(found) == set(best[keys].itertuples(index=False, name=None))
+
+    ours = seconds(lambda: contest(catalogue, options, question))
+    whole = seconds(lambda: plain(benchmarks.rows, catalogue.prices), times=3)
+    columns = ["instance_type", "backend", "latency_mean_ms", "latency_p90_ms"]
+    few = benchmarks.rows[columns]
+    priced = catalogue.prices[["instance_type", "region", "purchase_option", "price_usd_per_hour"]]
+    narrow = seconds(lambda: plain(few, priced), times=3)
+    print(
+        f"\n1,000,000 candidates: {ours * 1000:.0f} ms; merge + groupby of the tables {whole / ours:.1f} x as long, "
+        f"of the four columns needed of each {narrow / ours:.1f} x"
+    )
+    assert whole / ours >= 5
+
+
+def monte_carlo(log_cost: np.ndarray, se: np.ndarray, kept: np.ndarray, draws: int, seed: int) -> np.ndarray:
+    """The same chance by random draws from the shrunken costs."""
+    rng = np.random.default_rng(seed)
+    spread = max(log_cost.var() - np.mean(se**2), 1e-6)
+    weight = spread / (spread + se**2)
+    centre = weight * log_cost + (1 - weight) * log_cost.mean()
+    wins = np.zeros(log_cost.size)
+    for start in range(0, draws, 4000):
+        size = min(4000, draws - start)
+        cost = rng.standard_normal((size, log_cost.size)) * (np.sqrt(weight) * se) + centre
+        cost[rng.random((size, log_cost.size)) >= kept] = np.inf
+        first = cost.argmin(axis=1)
+        wins += np.bincount(first[np.isfinite(cost.min(axis=1))], minlength=log_cost.size)
+    return wins / draws
+
+
+def test_probability_of_best_is_fifteen_times_faster_than_4000_draws_of_1000_options() -> None:
+    rng = np.random.default_rng(3)
+    log_cost = rng.standard_normal(1000) * 0.3
+    se, kept = np.exp(rng.uniform(np.log(0.005), np.log(0.05), 1000)), rng.uniform(0, 1, 1000)
+    ours = seconds(lambda: ranking.probability_best(log_cost, se, kept), times=21)
+    drawn = seconds(lambda: monte_carlo(log_cost, se, kept, 4000, 1))
+    print(
+        f"\nprobability of best, 1000 options: {ours * 1000:.2f} ms; 4,000 draws {drawn / ours:.0f} x as long"
+    )
+    assert drawn / ours >= 15
+
+
+def test_the_default_question_is_answered_in_less_than_the_time_of_reading_its_data() -> None:
+    catalogue, benchmarks = prices.packaged(), formats.packaged()
+    question = builders.ask(**EXAMPLE)
+    read = seconds(lambda: (prices.packaged(), formats.packaged()), times=3)
+    ours = seconds(lambda: advise(catalogue, benchmarks, question))
+    print(f"\ndefault question: {ours * 1000:.0f} ms; reading the committed data {read / ours:.1f} x as long")
+    assert ours < read
