@@ -88,7 +88,7 @@ def _advice(result: Result, usd_per_hour: float | None) -> "Advice":
     from advisor.workload import Workload
 
     catalogue = prices.load()
-    here = formats.read(result.path)
+    here = formats.read_upload("this machine", result.path.read_bytes())
     kind = str(here.rows["instance_type"].iloc[0])
     if usd_per_hour is not None:
         catalogue = _with_price(catalogue, kind, usd_per_hour)

@@ -264,8 +264,12 @@ def describe(progress: "Progress") -> str:
 
 def interval(estimate: Any) -> str:
     """Return `12.3 (11.9 .. 12.8)`; a bound that the data cannot give is `?`."""
-    low, high = (f"{bound:.3g}" if bound is not None else "?" for bound in (estimate.low, estimate.high))
-    return f"{estimate.point:.3g} ({low} .. {high})"
+    low, high = ("?" if bound is None else _figure(bound) for bound in (estimate.low, estimate.high))
+    return f"{_figure(estimate.point)} ({low} .. {high})"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:
@@ -300,7 +304,7 @@ def summary(section: "Measured", settings: Settings) -> str:
     end = section.end or {}
     if "cold_call_ms" in end:
         parts.append(
-            f"(cold call {end['cold_call_ms']:.3g} ms, warm-up {end.get('warmup_count', 0)} requests)"
+            f"(cold call {_figure(end['cold_call_ms'])} ms, warm-up {end.get('warmup_count', 0)} requests)"
         )
     return " ".join([*parts, *(f"; {note}" for note in (*found.notes, *end.get("notes", ())))])
 
