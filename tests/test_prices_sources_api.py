@@ -329,3 +329,22 @@ def test_the_sources_are_imported_without_boto3() -> None:
 
     code = "import sys; import advisor.prices.sources; sys.exit('boto3' in sys.modules or 'ijson' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_documented_policy_allows_what_is_asked_and_only_reading() -> None:
+    import re
+    from pathlib import Path
+
+    root = Path(__file__).parents[1]
+    (policy,) = re.findall(r"```json\n(.*?)```", (root / "docs" / "prices.md").read_text(), re.DOTALL)
+    allowed = {action.partition(":")[2] for action in json.loads(policy)["Statement"][0]["Action"]}
+    code = "\n".join(
+        path.read_text() for path in (root / "src" / "advisor" / "prices" / "sources").glob("*.py")
+    )
+    asked = set(re.findall(r'get_paginator\("(\w+)"\)|\.((?:describe|get)_\w+)\(', code))
+    names = {"".join(word.title() for word in (a or b).split("_")) for a, b in asked} - {
+        "GetPaginator",
+        "GetJson",
+    }
+    assert names == allowed
+    assert all(name.startswith(("Get", "Describe")) for name in allowed)

@@ -59,9 +59,9 @@ def test_a_rate_is_the_whole_price_and_the_upfront_part_is_inside_it() -> None:
     assert set(rows["months"]) == {36}
     total = 0.05 * 24 * 365 * 3
     assert rows["upfront_usd"].to_dict() == pytest.approx({
-        "ec2_savings_plan_3yr_no_upfront": 0.0,
-        "ec2_savings_plan_3yr_partial_upfront": total / 2,
-        "ec2_savings_plan_3yr_all_upfront": total,
+        "ec2_instance_savings_plan_3yr_no_upfront": 0.0,
+        "ec2_instance_savings_plan_3yr_partial_upfront": total / 2,
+        "ec2_instance_savings_plan_3yr_all_upfront": total,
     })  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_answers_of_the_savings_plan_api_give_the_same_kind_of_rows(tmp_path: Pa
     assert {(r["instance_type"], r["purchase_option"]): r["price_usd_per_hour"] for p in prices for r in p.to_dict("records")} == {
         ("m5.large", "compute_savings_plan_1yr_no_upfront"): 0.07,
         ("m5.large", "compute_savings_plan_1yr_partial_upfront"): 0.068,
-        ("m5.large", "ec2_savings_plan_3yr_all_upfront"): 0.036,
+        ("m5.large", "ec2_instance_savings_plan_3yr_all_upfront"): 0.036,
         ("c5.large", "compute_savings_plan_1yr_no_upfront"): 0.061,
     }  # fmt: skip
 
@@ -124,8 +124,8 @@ def test_a_savings_plan_in_yuan_is_kept_in_yuan(tmp_path: Path) -> None:
 def test_the_recorded_savings_plan_sample_keeps_its_linux_boxes() -> None:
     data = (SAMPLES / "bulk_savingsplan_ap-east-2_20250911_sample.csv").read_bytes()
     assert rates(data) == {
-        "r7g.12xlarge ec2_savings_plan_3yr_partial_upfront": 1.1721,
-        "r7g.2xlarge ec2_savings_plan_3yr_partial_upfront": 0.1954,
+        "r7g.12xlarge ec2_instance_savings_plan_3yr_partial_upfront": 1.1721,
+        "r7g.2xlarge ec2_instance_savings_plan_3yr_partial_upfront": 0.1954,
     }
 
 

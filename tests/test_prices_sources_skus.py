@@ -59,7 +59,7 @@ def test_the_twelve_reserved_terms_cost_hourly_plus_upfront_over_the_hours_of_th
     for lease, offering, payment, hourly, upfront in TWELVE_TERMS:
         hours = {"1yr": 365 * 24, "3yr": 3 * 365 * 24}[lease]
         convertible = "convertible_" if offering == "convertible" else ""
-        option = f"reserved_{convertible}{lease}_{payment.lower().replace(' ', '_')}"
+        option = f"reserved_{lease}_{convertible}{payment.lower().replace(' ', '_')}"
         once = float(upfront or 0)
         assert prices[option] == pytest.approx(float(hourly) + once / hours, rel=1e-12)
         assert upfronts[option] == once
@@ -83,7 +83,7 @@ def test_a_recorded_product_of_2021_gives_its_published_prices() -> None:
             said["PurchaseOption"]
         ]
         expected = units["Hrs"] + units.get("Quantity", 0) / (365 * 24 * years)
-        assert prices[f"reserved_{convertible}{years}yr_{payment}_upfront"] == pytest.approx(
+        assert prices[f"reserved_{years}yr_{convertible}{payment}_upfront"] == pytest.approx(
             expected, rel=1e-12
         )
 
@@ -282,7 +282,7 @@ def test_a_scope_is_region_product_and_group() -> None:
         PriceRow("p5e.48xlarge", "us-west-2", "capacity_block"),
         PriceRow("ml.m5.large", "us-west-2", "on_demand"),
         PriceRow("eia2.medium", "us-west-2", "on_demand"),
-        PriceRow("m5.large", "eu-west-1", "ec2_savings_plan_1yr_no_upfront"),
+        PriceRow("m5.large", "eu-west-1", "ec2_instance_savings_plan_1yr_no_upfront"),
         PriceRow("m5.large", "eu-west-1", "spot"),
         PriceRow("m5.large", "eu-west-1", "custom"),
     ]

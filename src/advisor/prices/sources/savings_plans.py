@@ -28,8 +28,8 @@ _OFFER: Final = "AmazonComputeSavingsPlan"
 _API: Final = "DescribeSavingsPlansOfferingRates"
 _BOX: Final = re.compile(r"(?:[A-Z0-9]+-)?BoxUsage:([a-z][a-z0-9-]*\.[a-z0-9-]+)")
 _PLANS: Final = {
-    "EC2InstanceSavingsPlans": "ec2",
-    "EC2Instance": "ec2",
+    "EC2InstanceSavingsPlans": "ec2_instance",
+    "EC2Instance": "ec2_instance",
     "ComputeSavingsPlans": "compute",
     "Compute": "compute",
 }

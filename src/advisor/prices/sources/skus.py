@@ -274,7 +274,7 @@ def _by_purchase(lines: Iterable[Line]) -> dict[_Purchase, list[Line]]:
         else:
             years = int(line.lease[0]) if re.fullmatch(r"[1-9] ?yr", line.lease) else 0
             convertible = "convertible_" if line.offering_class.lower() == "convertible" else ""
-            option = f"reserved_{convertible}{years or clean(line.lease)}yr_{payment(line.payment)}"
+            option = f"reserved_{years or clean(line.lease)}yr_{convertible}{payment(line.payment)}"
         groups.setdefault(_Purchase(option, years, line.currency), []).append(line)
     return dict(sorted(groups.items()))
 
