@@ -90,7 +90,7 @@ def item(
         terms["OnDemand"] = {f"{sku}.JRTCKXETXF": _term(sku, "JRTCKXETXF", dimension, {})}
     for number, (lease, offering, payment, hourly, upfront) in enumerate(reserved):
         code = f"TERM{number:06d}"
-        dimensions = {}
+        dimensions: dict[str, Any] = {}
         if upfront is not None:
             dimensions |= _dimension(f"{sku}.{code}", "Quantity", upfront, currency)
         dimensions |= _dimension(f"{sku}.{code}", "Hrs", hourly, currency)
@@ -110,7 +110,7 @@ def item(
 
 def other_units(instance_type: str = "m5.large", region: str = "us-west-2") -> list[dict[str, Any]]:
     """Return the units of a type that are not meant, each with what makes it a trap."""
-    same = {"instance_type": instance_type, "region": region}
+    same: dict[str, Any] = {"instance_type": instance_type, "region": region}
     return [
         item("WINDOWS", **same, on_demand="0.1880000000", operatingSystem="Windows", operation="RunInstances:0002"),
         item("BYOL", **same, operatingSystem="Windows", licenseModel="Bring your own license", operation="RunInstances:0800"),

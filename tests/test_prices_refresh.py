@@ -224,7 +224,7 @@ def test_a_newly_priced_type_is_visible_with_what_is_known_of_it() -> None:
     ]
     merged = merge(base, [Answer(price_frame(rows, "test"), as_of="2026-11-01")])
     facts = merged.instances.set_index("instance_type")
-    assert facts.loc["ml.g5.xlarge", ["vcpu_count", "memory_mib", "availability"]].tolist() == [
+    assert list(facts.loc["ml.g5.xlarge", ["vcpu_count", "memory_mib", "availability"]]) == [
         4,
         16384.0,
         "sold",

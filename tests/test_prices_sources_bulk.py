@@ -5,6 +5,7 @@ import io
 import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,7 +229,7 @@ def test_a_saved_packed_file_that_is_cut_off_is_an_error(tmp_path: Path) -> None
 
 
 def test_sagemaker_prices_are_those_of_real_time_endpoints() -> None:
-    same = {
+    same: dict[str, Any] = {
         "region": "us-west-2",
         "family": "ML Instance",
         "service": "AmazonSageMaker",

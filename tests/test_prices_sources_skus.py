@@ -38,7 +38,7 @@ def answer(*names: str, ask: Ask | None = None) -> Answer:
     return read_items([(f"item {i}", text) for i, text in enumerate(texts)], ask or Ask(region_names=NAMES))
 
 
-def by_option(found: Answer) -> dict[str, Any]:
+def by_option(found: Answer) -> dict[Any, Any]:
     """Prices in US dollars by purchase option, of an answer about one type in one region."""
     return found.prices.set_index("purchase_option")["price_usd_per_hour"].to_dict()
 
@@ -173,7 +173,7 @@ def test_an_item_that_is_not_json_fails_with_its_place() -> None:
         ({"marketoption": "Spot"}, "not sold on demand"),
     ],
 )
-def test_each_condition_alone_refuses_with_its_reason(change: dict[str, str], reason: str) -> None:
+def test_each_condition_alone_refuses_with_its_reason(change: dict[str, Any], reason: str) -> None:
     found = read_items([("item", item("ONLY", **change))], Ask())
     assert found.prices.empty
     assert [refusal.reason for refusal in found.refused] == [reason]

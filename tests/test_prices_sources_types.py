@@ -82,7 +82,7 @@ def test_the_corrected_chip_says_so_in_its_source_and_a_right_answer_is_not_corr
 def test_plain_facts_are_as_reported() -> None:
     types = case("DescribeInstanceTypes/accelerators")["InstanceTypes"]
     frame = read_types(types, "answer", "2026-11-20").set_index("instance_type")
-    assert frame.loc["c1.medium", ["vcpu_count", "memory_mib", "cpu_arch"]].tolist() == [2, 1740, "x86_64"]
+    assert list(frame.loc["c1.medium", ["vcpu_count", "memory_mib", "cpu_arch"]]) == [2, 1740, "x86_64"]
     assert frame.loc["m7g.large", "cpu_arch"] == "arm64"
     assert set(frame["bare_metal"]) == {"false"}
     assert set(frame["availability"]) == {"sold"}

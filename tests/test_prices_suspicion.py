@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from advisor.prices import snapshot, suspicion
 from advisor.prices.diff import diff
 from advisor.prices.sources.ask import PriceRow, Scope, price_frame
-from advisor.tables import PRICE_KEY, Accelerators, Catalogue, Instances, Locations, Sources
+from advisor.tables import PRICE_KEY, Accelerators, Catalogue, Instances, Locations, Prices, Sources
 
 CHANGES = Path(__file__).parent / "data" / "price_changes.csv"
 NAN = float("nan")
@@ -50,9 +50,7 @@ def catalogue(*rows: PriceRow, sizes: dict[str, tuple[int, float]] | None = None
     return Catalogue(
         instances=snapshot.checked(instances, Instances, "test"),
         accelerators=empty(Accelerators),
-        prices=snapshot.checked(
-            snapshot.sort_prices(price_frame(list(rows), "test")), snapshot.Prices, "test"
-        ),
+        prices=snapshot.checked(snapshot.sort_prices(price_frame(list(rows), "test")), Prices, "test"),
         locations=empty(Locations),
         sources=empty(Sources),
     )
@@ -62,7 +60,7 @@ def found(old: list[PriceRow], new: list[PriceRow], *replaced: Scope, sizes: Any
     return suspicion.suspicious(catalogue(*old, sizes=sizes), catalogue(*new, sizes=sizes), replaced)
 
 
-def history() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def history() -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
     """Each recorded price with the one that followed it."""
     rows = pd.read_csv(CHANGES).sort_values(["instance_type", "region", "first_seen_on"])
     return [
@@ -188,7 +186,7 @@ def test_what_was_odd_before_is_not_said_again() -> None:
 def test_what_can_never_be_accepted_is_broken() -> None:
     good = catalogue(price("m5.large", 0.1))
     without = catalogue(price("m5.large", 0.1))
-    without = Catalogue(without.instances.iloc[:0], without.accelerators, without.prices, without.locations, without.sources)  # type: ignore[arg-type]  # fmt: skip
+    without = Catalogue(without.instances.iloc[:0], without.accelerators, without.prices, without.locations, without.sources)  # fmt: skip
     assert suspicion.broken(good, good) == []
     assert suspicion.broken(good, without) == ["m5.large: priced, but without a row of hardware facts"]
     assert suspicion.broken(without, without) == []
