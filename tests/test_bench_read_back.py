@@ -51,6 +51,14 @@ def test_throughput_keeps_littles_law(tmp_path: Path) -> None:
     assert row["throughput_per_s"] * row["latency_mean_ms"] / 1000 == pytest.approx(4.0, rel=0.01)
 
 
+def test_throughput_counts_inferences_and_not_batches(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    run(Settings.make(backend="fake", model="constant:10", input="x:float32:Bx2", batch_size="1,4"), path)
+    rows = formats.read(path).rows
+    assert list(rows["batch_size"]) == [1, 4]
+    assert list(rows["throughput_per_s"]) == pytest.approx([100.0, 400.0])
+
+
 def test_what_was_found_out_while_measuring_is_in_the_note_and_the_quality(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     with writing(path) as writer:

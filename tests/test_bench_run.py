@@ -19,6 +19,7 @@ from advisor.bench import Progress, Settings, run
 from advisor.bench.loops import Timed
 from advisor.bench.resultfile import read
 from advisor.errors import MeasurementError, QuestionError
+from advisor.evidence import assess
 from tests import bench_models
 
 RECORDED = Path(__file__).parent / "data" / "bench"
@@ -129,6 +130,19 @@ def test_a_ceiling_between_two_looks_counts_as_one_more_look(tmp_path: Path) -> 
     end = found.sections[0].end
     assert end is not None
     assert (end["request_count"], end["look"]) == (1000, 4)
+    samples = read(tmp_path / "r.jsonl")[0].latency_ms
+    judged = found.sections[0].assessment
+    assert judged is not None
+    fourth, first = (assess(samples, p90 * 1.005, 90, look=look).share_within for look in (4, 1))
+    assert judged.share_within is not None
+    assert fourth is not None
+    assert judged.share_within.low == pytest.approx(fourth.low, rel=1e-6)
+    assert fourth != first
+
+
+def test_time_alone_ends_a_measurement_that_is_given_nothing_else(tmp_path: Path) -> None:
+    assert Settings.make(backend="python", model="m:f", seconds="1h").request_ceiling > 10**8
+    assert Settings.make(backend="python", model="m:f", seconds="60s", rate=2000).request_ceiling > 120_000
 
 
 def test_a_measurement_until_a_width_stops_when_the_interval_is_that_narrow(tmp_path: Path) -> None:

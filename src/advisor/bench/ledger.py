@@ -268,7 +268,7 @@ class Ledger:
         if self._run_begin is None or not self.run_requests:
             return None
         elapsed = max(self._run_end - self._run_begin, 1e-9)
-        missing = self.run_ceiling - self.run_requests
+        missing = float(self.run_ceiling - self.run_requests)
         if self.assessment is not None and self.assessment.more_needed is not None:
             missing = min(missing, self.assessment.more_needed)
         remaining = missing * elapsed / self.run_requests

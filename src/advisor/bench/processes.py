@@ -129,7 +129,7 @@ def _serve(connection: "Connection[Any, Any]", settings: Settings, point: Point)
         _serve_copy(connection, settings, point)
     except AdvisorError as error:
         connection.send(error)
-    except (EOFError, BrokenPipeError):  # the parent is gone
+    except (EOFError, ConnectionError):  # the parent is gone
         return
 
 

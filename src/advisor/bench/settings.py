@@ -67,6 +67,10 @@ Modes = Annotated[
 ]
 
 
+_WITHOUT_END: Final = 10**9
+"""Requests of a run that only the time ends."""
+
+
 class Settings(BaseModel):
     """How a measurement is made. Frozen; field names are the flags of `advisor bench run` and the keys of a recipe."""
 
@@ -174,7 +178,11 @@ class Settings(BaseModel):
         """Most requests of one run."""
         if self.requests is not None:
             return self.requests
-        return 100_000 if self.until_rule or self.seconds else 1000
+        if self.until_rule:
+            return 100_000
+        if self.seconds is None:
+            return 1000
+        return _WITHOUT_END if self.rate is None else round(1.5 * self.rate * self.seconds) + 1000
 
     @property
     def until_rule(self) -> bool:

@@ -33,7 +33,13 @@ def command(settings: Settings, point: Point, requests: Requests) -> Iterator[Lo
     program = Path(arguments[0]).name
     try:
         process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            bufsize=1,
+            start_new_session=True,  # Ctrl-C is for the measurement, which ends the process itself
         )
     except OSError as error:
         raise MeasurementError(f"{program} cannot be started: {error.strerror}") from None
