@@ -34,6 +34,8 @@ def order(cost: FloatArray, latency_rank: IntArray, exact: Exact) -> IntArray:
         exact: the exact cost at a place; asked for only where rounding could decide.
     """
     n = cost.size
+    if n == 0:
+        return np.empty(0, np.int64)
     by_cost = np.argsort(cost)
     sorted_cost = cost[by_cost]
     equal = np.flatnonzero(np.r_[False, sorted_cost[1:] == sorted_cost[:-1]])
@@ -66,7 +68,7 @@ def _group_starts(sorted_cost: FloatArray, exact: Exact) -> IntArray:
     whole = np.floor(cents)
     for place in np.flatnonzero(np.abs(cents - np.round(cents)) <= _NEAR * np.maximum(cents, 1)).tolist():
         whole[place] = float((exact(place) * 100 + Fraction(1, 2)) // 1)
-    starts = np.flatnonzero(np.r_[sorted_cost.size > 0, whole[1:] != whole[:-1]])
+    starts = np.flatnonzero(np.r_[True, whole[1:] != whole[:-1]])
     ends = np.r_[starts[1:], sorted_cost.size]
     wide = np.flatnonzero(sorted_cost[ends - 1] > sorted_cost[starts] * (1 + float(TIE_FRACTION) - _NEAR))
     further = []
@@ -125,7 +127,10 @@ def probability_best(
     )
     gain = np.diff(below, axis=0) * (none_cheaper[1:] + none_cheaper[:-1]) / 2
     best[competing] = kept_probability[competing] * gain.sum(axis=0)
-    return best, float(np.prod(1 - kept_probability))
+    none_kept = float(np.prod(1 - kept_probability))
+    if best.sum() > 0:
+        best *= (1 - none_kept) / best.sum()  # one of these things happens
+    return best, none_kept
 
 
 def _nodes(centre: FloatArray, sd: FloatArray, kept: FloatArray) -> tuple[FloatArray, IntArray]:
