@@ -124,10 +124,14 @@ def _assess_batch(
     drift = [one for members, block in by_length(runs.rows) for one in _drifts(runs, members, block)]
     for position in sorted({run for run, _ in drift}):
         found[position] = _with_drift(found[position], [one for run, one in drift if run == position])
-    for position in np.unique(owner[cuts > 0]).tolist():
-        one = slice(position, position + 1)
-        untrimmed = _assess_batch(series[one], parts[one], promise, warmup=False)[0]
-        found[position] = _with_warmup(found[position], untrimmed, int(cuts[owner == position].sum()))
+    del runs  # the untrimmed series need the room
+    trimmed = np.unique(owner[cuts > 0]).tolist()
+    if trimmed:
+        whole = _assess_batch(
+            [series[i] for i in trimmed], [parts[i] for i in trimmed], promise, warmup=False
+        )
+        for position, untrimmed in zip(trimmed, whole, strict=True):
+            found[position] = _with_warmup(found[position], untrimmed, int(cuts[owner == position].sum()))
     return found
 
 

@@ -100,7 +100,7 @@ def _gated(row: FloatArray, cut: int) -> int:
     shift = _quartile(head, quartile) - _quartile(tail, quartile)
     head -= head.mean()
     tail -= tail.mean()
-    error = float(np.sqrt(np.square(logs).mean() * (1 / head.size + 1 / tail.size)))
+    error = float(np.sqrt(logs.dot(logs) / logs.size * (1 / head.size + 1 / tail.size)))
     if (
         abs(effect) < _LEAST_Z * error
         or shift / effect < _LEAST_SHIFT
@@ -120,7 +120,8 @@ def _later_effect(tail: FloatArray, cut: int) -> float:
     """Return how far the mean of a later stretch, as long as the cut where there is room, lies from that of the whole tail."""
     window = min(cut, tail.size // _LATER_WINDOWS)
     sums = np.cumsum(tail)
-    return float(np.abs(sums[window:] - sums[:-window]).max()) / window
+    moved = sums[window:] - sums[:-window]
+    return max(float(moved.max()), -float(moved.min())) / window
 
 
 def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
@@ -139,19 +140,27 @@ def drifts(rows: FloatArray, ordered: FloatArray) -> list[Drift | None]:
     if third < _LEAST_THIRD:
         return found
     lowest, highest = ordered[:, int(0.005 * (n - 1))], ordered[:, int(np.ceil(0.995 * (n - 1)))]
-    first = np.log(np.clip(rows[:, :third], lowest[:, None], highest[:, None]))
-    last = np.log(np.clip(rows[:, n - third :], lowest[:, None], highest[:, None]))
-    change = last.mean(axis=1) - first.mean(axis=1)
-    error = np.sqrt((first.var(axis=1) + last.var(axis=1)) / third)
+    change, error = _last_against_first(rows, lowest[:, None], highest[:, None], third)
     for row in np.flatnonzero((np.abs(change) > _LEAST_EFFECT) & (np.abs(change) > _LEAST_Z * error)):
-        logs = np.log(np.clip(rows[row], lowest[row], highest[row]))
+        logs = np.clip(rows[row], lowest[row], highest[row])
+        np.log(logs, out=logs)
         residual = logs.copy()
         for part in (residual[:third], residual[third : n - third], residual[n - third :]):
             np.subtract(part, part.mean(), out=part)
-        spread = residual.var() * float(inflation(residual[None, :])[0, 0]) * 2 / third
+        spread = residual.dot(residual) / n * float(inflation(residual[None, :])[0, 0]) * 2 / third
         if abs(change[row]) > _LEAST_Z * np.sqrt(spread):
             found[row] = Drift(float(np.expm1(change[row])), change_point(logs))
     return found
+
+
+def _last_against_first(
+    rows: FloatArray, lowest: FloatArray, highest: FloatArray, third: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the difference of the mean logs of the last and the first third, and its error without correlation."""
+    first = np.log(np.clip(rows[:, :third], lowest, highest))
+    last = np.log(np.clip(rows[:, rows.shape[1] - third :], lowest, highest))
+    error = np.sqrt((first.var(axis=1) + last.var(axis=1)) / third)
+    return last.mean(axis=1) - first.mean(axis=1), error
 
 
 def change_point(logs: FloatArray) -> int | None:
