@@ -284,7 +284,7 @@ def test_odd_figures_carry_a_note(columns: str, values: str, note: str) -> None:
 
 
 def test_a_note_is_added_once_to_what_the_row_says() -> None:
-    text = "model,instance_type,latency_p50_ms,latency_p99_ms,note\nnet,c5.large,5,5,\"{}\"\n"
+    text = 'model,instance_type,latency_p50_ms,latency_p99_ms,note\nnet,c5.large,5,5,"{}"\n'
     once = read_text(text.format("old")).rows["note"].iloc[0]
     assert once == "old; P50 equals P99: rounded, or not a distribution"
     assert read_text(text.format(once)).rows["note"].iloc[0] == once
@@ -378,3 +378,15 @@ class TestTogether:
         row = packaged.rows[packaged.rows["model"] == "openai-gpt"].iloc[0]
         assert (row["latency_mean_ms"], row["latency_p90_ms"], row["sample_count"]) == (10.2795, 10.7727, 999)
         assert packaged.origin == ("packaged benchmarks",)
+
+
+def test_failed_requests_need_no_latency_at_all() -> None:
+    text = '{"model": "net", "instance_type": "c5.large", "latency_ms": 5}\n'
+    text += '{"model": "net", "instance_type": "c5.large", "error": "oom"}\n'
+    rows = read_text(text, "x.jsonl").rows
+    assert rows[["sample_count", "error_count"]].to_numpy().tolist() == [[1, 1]]
+
+
+def test_a_day_of_an_early_year_keeps_its_four_digits() -> None:
+    text = "model,instance_type,latency_p90_ms,measured_on\nnet,c5.large,5,0180-12-24T10:00:00\n"
+    assert read_text(text).rows["measured_on"].tolist() == ["0180-12-24"]

@@ -155,7 +155,7 @@ def day(raw: str) -> str:
         found = datetime.fromisoformat(raw) if len(raw) > 10 else date.fromisoformat(raw)
     except ValueError:
         raise ValueError(f"{_shown(raw)} is not an ISO date like 2026-11-29") from None
-    return found.strftime("%Y-%m-%d")
+    return found.isoformat()[:10]
 
 
 def one_of(raw: str, allowed: tuple[str, ...]) -> str:

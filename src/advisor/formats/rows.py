@@ -512,6 +512,10 @@ def add_block(runs: Runs, table: Table, block: Block, known_types: Collection[st
         InputError: what cannot be read, with file and row.
     """
     header = _header(table, block.names, known_types)
+    if "latency_ms" not in {column.name for column in header}:
+        nothing: Sequence[Cell] = [None] * len(block.numbers)
+        block = Block([*block.names, "latency_ms"], [*block.cells, nothing], block.numbers)
+        header = _header(table, block.names, known_types)
     try:
         columns.is_raw({column.name for column in header})
     except ValueError as error:

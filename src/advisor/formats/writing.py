@@ -149,7 +149,7 @@ def _objects(table: list[Column]) -> Iterator[str]:
         said = {
             name: value
             for name, value in zip(names, row, strict=True)
-            if value is not None or name.startswith("latency_p")
+            if value is not None or name.startswith("latency_")
         }
         yield json.dumps(said, ensure_ascii=False, allow_nan=False)
 
