@@ -263,8 +263,10 @@ def describe(progress: "Progress") -> str:
 
 
 def interval(estimate: Any) -> str:
-    """Return `12.3 (11.9 .. 12.8)`; a bound that the data cannot give is `?`."""
-    low, high = ("?" if bound is None else _figure(bound) for bound in (estimate.low, estimate.high))
+    """Return `12.3 (11.9 .. 12.8)`; a bound that the data cannot give (or that no latency can have) is `?`."""
+    low, high = (
+        "?" if bound is None or bound <= 0 else _figure(bound) for bound in (estimate.low, estimate.high)
+    )
     return f"{_figure(estimate.point)} ({low} .. {high})"
 
 
