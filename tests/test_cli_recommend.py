@@ -34,11 +34,11 @@ def packaged() -> tuple[Catalogue, Benchmarks]:
 @pytest.fixture
 def run(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return what runs `advisor recommend` in this process: (exit code, stdout, stderr)."""
-    load = options.catalogue
+    load, (catalogue, benchmarks) = options.catalogue, packaged()
     monkeypatch.setattr(
-        options, "catalogue", lambda path, rate=(): load(path, rate) if path or rate else packaged()[0]
+        options, "catalogue", lambda path, rate=(): load(path, rate) if path or rate else catalogue
     )
-    monkeypatch.setattr(formats, "packaged", lambda: packaged()[1])
+    monkeypatch.setattr(formats, "packaged", lambda: benchmarks)
 
     def ran(*arguments: str, today: str = TODAY) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:
@@ -240,15 +240,24 @@ def test_published_results_are_added_when_asked(run: Run, tmp_path: Path) -> Non
 def test_own_prices_win_and_a_rate_makes_another_currency_comparable(run: Run, tmp_path: Path) -> None:
     own = tmp_path / "prices.csv"
     own.write_text(
-        "instance_type,region,purchase_option,price_usd_per_hour\ng5.2xlarge,us-west-2,on_demand,0.1\n"
+        "instance_type,region,purchase_option,price_usd_per_hour,as_of,source\n"
+        "g5.2xlarge,us-west-2,on_demand,0.1,2026-11-01,contract\n"
     )
     found = answer(run, "--prices", str(own))
     assert found["recommended"]["instance_type"] == "g5.2xlarge"
     assert found["recommended"]["price_usd_per_hour"] == 0.1
-    flags = ["--region", "cn-north-1", "--model", "bert_base_uncased", "--sequence-length", "512"]
-    without, with_rate = answer(run, *flags), answer(run, *flags, "--rate", "CNY=0.14")
-    assert {row["price_usd_per_hour"] for row in without["rejected"]} == {None}
-    assert with_rate["recommended"] is not None
+
+
+def test_a_rate_makes_another_currency_comparable(run: Run, tmp_path: Path) -> None:
+    own = tmp_path / "prices.csv"
+    own.write_text(
+        "instance_type,region,purchase_option,price_usd_per_hour,currency,as_of,source\n"
+        "g5.2xlarge,cn-north-1,on_demand,9.5,CNY,2026-11-01,contract\n"
+    )
+    flags = ["--region", "cn-north-1", "--prices", str(own)]
+    assert answer(run, *flags)["recommended"] is None
+    found = answer(run, *flags, "--rate", "CNY=0.14")
+    assert found["recommended"]["price_usd_per_hour"] == pytest.approx(1.33)  # 9.5 x 0.14
 
 
 # ------------------------------------------------------------------------------------------- where it goes
