@@ -215,6 +215,15 @@ def test_failures_are_kept_as_failures(tmp_path: Path) -> None:
     assert kept.errors[0] == ("1", "RuntimeError: tenth")
 
 
+def test_failures_count_against_the_promise(tmp_path: Path) -> None:
+    """One request in five fails: 90 % cannot be within any limit."""
+    settings = fake(error_fraction=0.2, until="decided", latency_limit_ms=1e6)
+    section = run(settings, tmp_path / "r.jsonl").sections[0]
+    assert section.end is not None
+    assert section.end["verdict"] == "fail"
+    assert section.end["error_count"] == pytest.approx(0.2 * section.end["request_count"], rel=0.4)
+
+
 def test_a_model_that_only_fails_is_an_error_and_not_a_measurement(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match=r"the first \d+ requests all failed \(RuntimeError: broken\)"):
         run(python("never_works", requests=100_000), tmp_path / "r.jsonl")
