@@ -26,6 +26,7 @@ _STYLE: Final = """
 <style>
 .st-key-figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr)); gap: 0.8rem; }
 [data-testid="stSidebarHeader"] { height: 2.25rem; margin-bottom: 0; }
+@media (max-width: 1000px) { .st-key-answer h3 { font-size: 1.35rem; } }
 </style>
 """
 
@@ -55,7 +56,7 @@ def main() -> None:
     except AdvisorError as error:
         st.error(plain(error), icon=":material/error:")
         return
-    _answer(advice)
+    _answer(facts, advice)
     _views(facts, advice)
 
 
@@ -78,12 +79,14 @@ def _name_uploads(results: list[Upload], price_rows: list[Upload]) -> None:
         st.session_state["uploads_seen"] = True
 
 
-def _answer(advice: Advice) -> None:
+def _answer(facts: Facts, advice: Advice) -> None:
     presentation = Presentation()
     with st.container(key="answer"):
         st.subheader(plain(advice.headline), anchor=False)
         bill = lead(advice)
-        st.caption(plain(bill[0] if bill else asked(advice)))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(plain(bill[0] if bill else asked(advice)))
+            _take_away(facts, advice)
         figures = st.container(key="figures")
         for name, figure, more in key_figures(advice, presentation):
             figures.metric(
@@ -107,18 +110,16 @@ def _answer(advice: Advice) -> None:
 
 
 def _views(facts: Facts, advice: Advice) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        name = st.segmented_control(
-            "View",
-            list(views.VIEWS),
-            default=next(iter(views.VIEWS)),
-            required=True,
-            key="view",
-            label_visibility="collapsed",
-            wrap=True,
-            bind="query-params",
-        )
-        _take_away(facts, advice)
+    name = st.segmented_control(
+        "View",
+        list(views.VIEWS),
+        default=next(iter(views.VIEWS)),
+        required=True,
+        key="view",
+        label_visibility="collapsed",
+        wrap=True,
+        bind="query-params",
+    )
     dark = st.context.theme.type == "dark"
     views.show(str(name), views.Shown(facts, advice, dark))
 

@@ -105,12 +105,24 @@ def compare(shown: Shown) -> None:
         )
         return
     names = list(there)
-    first = st.columns(2)
-    baseline = first[0].selectbox(
-        "Baseline", names, key="baseline", help="What is there.", bind="query-params"
+    best = shown.advice.recommended
+    wanted = best.option if best is not None and best.option in names else names[-1]
+    left, right = st.columns(2)
+    baseline = left.selectbox(
+        "Baseline",
+        names,
+        index=names.index(next(name for name in names if name != wanted)),
+        key="baseline",
+        help="What is there.",
+        bind="query-params",
     )
-    candidate = first[1].selectbox(
-        "Candidate", names, index=1, key="candidate", help="What would replace it.", bind="query-params"
+    candidate = right.selectbox(
+        "Candidate",
+        names,
+        index=names.index(wanted),
+        key="candidate",
+        help="What would replace it.",
+        bind="query-params",
     )
     found = pairs.compared(
         shown.facts.catalogue,
@@ -164,7 +176,7 @@ VIEWS: Final[dict[str, Callable[[Shown], None]]] = {
     "Distributions": distributions,
     "Sensitivity": sensitivity,
     "Memory": memory,
-    "Regions and purchase": places,
+    "Regions": places,
     "Compare": compare,
     "Data": data,
     "Measure here": measure,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from advisor.advice import Advice, Switch
+from advisor.evidence import Estimate
 from advisor.reports import presentation as say
 from advisor.reports.presentation import Presentation
 from advisor.text import printable
@@ -62,7 +63,8 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
         (
             f"Cost {per}",
             f"${say.money(best.cost_usd_per_100k.point * factor)}",
-            _interval(interval[0] if interval else "", say.money(best.cost_usd_per_100k.point * factor)),
+            _steady(best.cost_usd_per_100k)
+            + _interval(interval[0] if interval else "", say.money(best.cost_usd_per_100k.point * factor)),
         ),
         (
             f"{name} latency",
@@ -77,6 +79,13 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
     ]
 
 
+def _steady(estimate: Estimate) -> str:
+    """Say that an interval is of the steady state where a warm-up in the figure puts it outside."""
+    low, high = estimate.low, estimate.high
+    outside = (low is not None and estimate.point < low) or (high is not None and estimate.point > high)
+    return "steady state: " if outside else ""
+
+
 def _interval(line: str, point: str) -> str:
     """Write an interval, or that it is narrower than the digits that are shown."""
     if not line:
@@ -85,7 +94,7 @@ def _interval(line: str, point: str) -> str:
         return f"at least {line[3:]}"
     if line.startswith("<= "):
         return f"at most {line[3:]}"
-    if line.replace("$", "") == f"{point}-{point}":
+    if point and line.replace("$", "") == f"{point}-{point}":
         return "interval within these digits"
     return f"interval {line}"
 

@@ -44,7 +44,7 @@ def _shown(name: str, value: float) -> str:
 
 def interval_words(change: Estimate) -> str:
     """Write the ends of a relative change; an end that is not known is a question mark."""
-    if change.low is None and change.high is None:
+    if change.low == change.high:
         return ""
     return " to ".join("?" if end is None else f"{100 * end:+.1f} %" for end in (change.low, change.high))
 
@@ -113,7 +113,7 @@ def changes(comparison: Comparison, *, dark: bool = False) -> Figure:
         alt.Tooltip("said:N", title="change"),
         alt.Tooltip("meaning:N"),
     ]
-    whiskers = frame[frame["low_percent"].notna() & frame["high_percent"].notna()]
+    whiskers = frame[frame["low_percent"] < frame["high_percent"]]
     layers: list[Any] = [
         alt.Chart(pd.DataFrame({"x": [0]})).mark_rule(color=on.muted).encode(x=alt.X("x:Q", title=title)),
         alt.Chart(frame)

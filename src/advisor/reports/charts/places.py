@@ -89,7 +89,7 @@ def places(advice: Advice, option: str, *, dark: bool = False) -> Figure:
             "cost_usd:Q",
             title="$ per 100,000",
             scale=alt.Scale(type="log", scheme="cividis", reverse=True),
-            legend=alt.Legend(orient="top", gradientLength=220, format="~g"),
+            legend=None,
         )
     )
     texts = base.mark_text(fontSize=12).encode(
