@@ -4,13 +4,18 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, isfinite, log10
 
 
+def _decimals(value: float) -> int:
+    """Decimals that show three significant digits; 0.9999 is shown as 1.00."""
+    return 2 - floor(log10(float(f"{abs(value):.2e}")))
+
+
 def figure(value: float) -> str:
     """Write a number with three significant digits and no exponent: 18.7, 205, 1,240, 0.0231."""
     if not isfinite(value):
         return "unknown"
     if value == 0:
         return "0"
-    digits = max(0, 2 - floor(log10(abs(value))))
+    digits = max(0, _decimals(value))
     shown = f"{value:,.{digits}f}"
     return shown.rstrip("0").rstrip(".") if "." in shown and len(shown) > 6 else shown
 
@@ -31,7 +36,7 @@ def money(value: float) -> str:
     """Write dollars with at least three significant digits and never less than cents: $0.226, $12.40, $1,240.00."""
     if not isfinite(value):
         return "an unknown price"
-    digits = 2 if value == 0 else max(2, 2 - floor(log10(abs(value))))
+    digits = 2 if value == 0 else max(2, _decimals(value))
     return f"${value:,.{digits}f}"
 
 
