@@ -71,7 +71,7 @@ def test_the_probability_grows_with_the_share_and_is_never_0_or_1() -> None:
 
 
 def test_the_interval_of_a_quantile_uses_the_correlation_at_its_own_ends_too() -> None:
-    rows = two_states(0.2, 20, 13, 0.08)(40, 1000, np.random.default_rng(6))
+    rows = two_states(0.12, 20, 13, 0.08)(40, 1000, np.random.default_rng(6))
     found = assess_many([Series(row) for row in rows], None, warmup=False)
     runs = Runs.of(list(rows), np.arange(40), 40)
     hits, tau = runs.at_or_under(np.array([row[899] for row in runs.pooled]))
@@ -92,4 +92,4 @@ def test_the_interval_of_a_quantile_uses_the_correlation_at_its_own_ends_too() -
         assert own_high >= plain_high
         wider["low"] += own_low < plain_low
         wider["high"] += own_high > plain_high
-    assert min(wider.values()) >= 5
+    assert min(wider.values()) >= 3
