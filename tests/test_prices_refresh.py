@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def content(into: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(into.iterdir()) if path.name != store.LOCK}
+    return {path.name: path.read_bytes() for path in sorted(into.iterdir())}
 
 
 def test_a_refresh_goes_into_the_data_folder_and_is_used_from_then_on(own_folders: Path) -> None:
@@ -199,7 +199,7 @@ def test_without_an_account_an_aws_source_is_one_clear_line(
 
 def test_a_refresh_while_another_runs_is_refused(folder: Path) -> None:
     before = content(folder)
-    with store.locked(folder):
+    with store.locked(store.prices_folder()):
         code, _, err = run("--from", CASES, "--source", "api", "--into", folder)
     assert code == 2
     assert "another refresh is running" in err

@@ -238,7 +238,7 @@ regions = st.sampled_from(["us-west-2", "eu-central-1", "us-west-2-lax-1"])
 types = st.sampled_from(["m5.large", "c7g.metal", "inf2.xlarge", "u7i-12tb.224xlarge"])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(
     st.dictionaries(
         st.tuples(types, regions), st.tuples(amounts, st.sets(st.sampled_from(TWELVE_TERMS))), max_size=6

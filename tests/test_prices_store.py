@@ -22,11 +22,11 @@ PRICES = (0.1, 0.2, 0.3)
 
 
 def numbered(usd: float) -> Catalogue:
-    """A catalogue of a few hundred rows that all have one price."""
-    rows = [price(f"m{n}.large", usd, source="test") for n in range(200)]
+    """A catalogue of some rows that all have one price."""
+    rows = [price(f"m{n}.large", usd, source="test") for n in range(40)]
     rows += [
         PriceRow(f"m{n}.large", "us-west-2", "spot", "last", "us-west-2a", price_usd_per_hour=usd)
-        for n in range(200)
+        for n in range(40)
     ]
     return catalogue(*rows)
 
@@ -159,7 +159,7 @@ def test_a_file_that_outgrows_its_limit_in_the_middle_leaves_the_last_good_price
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
         with pytest.raises(PricesError, match="cannot be written"):
             store.publish(numbered(0.2))
     finally:
@@ -200,7 +200,7 @@ for _ in sys.stdin:
     if child == 0:
         while True:
             for catalogue in catalogues:
-                with store.locked(into or store.prices_folder()):
+                with store.locked(store.prices_folder()):
                     store.renew(catalogue, into) if into else store.publish(catalogue)
     print(child, flush=True)
     os.waitpid(child, 0)
@@ -274,3 +274,14 @@ def test_renewing_a_folder_removes_a_price_file_that_is_empty_now(tmp_path: Path
     store.renew(catalogue(price("m5.large", 0.1)), tmp_path)
     assert not (tmp_path / "spot.csv").exists()
     assert leftovers(tmp_path) == []
+
+
+def test_an_old_snapshot_is_never_half_removed_under_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+
+    folders = [store.publish(numbered(usd)) for usd in PRICES[:2]]
+    removed: list[str] = []
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **_: removed.append(Path(path).name))
+    store.publish(numbered(PRICES[2]))
+    assert removed[-1] == f".writing-{folders[0].name}"
+    assert not folders[0].exists()

@@ -72,7 +72,7 @@ def refresh(
 
     names = tuple(dict.fromkeys(n for source in sources for n in (ALL if source == "all" else (source,))))
     ask = Ask(regions, saved, base_url or PUBLIC_OFFERS, timeout_s, window_days)
-    with store.locked(into or store.prices_folder()):
+    with store.locked(store.prices_folder()):
         base = base_catalogue(into)
         found = ask_sources(base, names, ask, workers=workers, progress=_say)
         _report(found)

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -215,4 +215,10 @@ def _forget_old(current: Path) -> None:
     before = previous()
     for path in _snapshots():
         if path not in {current, before}:
-            shutil.rmtree(path, ignore_errors=True)
+            # Renamed first: a kill in the middle must not leave half a snapshot under the name of a whole one.
+            gone = path.with_name(f"{_TEMPORARY}{path.name}")
+            with suppress(
+                OSError
+            ):  # a system that keeps open files from being moved: the next refresh tries again
+                path.rename(gone)
+                shutil.rmtree(gone, ignore_errors=True)
