@@ -316,6 +316,22 @@ def test_ctrl_c_leaves_what_was_measured_and_resume_finishes_it(
     assert path.read_bytes() == before
 
 
+def test_resume_makes_up_the_cut_run_and_then_the_whole_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = tmp_path / "flag"
+    flag.touch()
+    monkeypatch.setenv("BENCH_TEST_FLAG", str(flag))
+    path = tmp_path / "r.jsonl"
+    settings = python("interrupted", requests=60, runs=2)
+    assert run(settings, path).interrupted
+    run(settings, path, resume=True)
+    (section,) = read(path)
+    assert [section.run_ids.count(run_id) for run_id in "123"] == [49, 11, 60]
+    assert section.end is not None
+    assert section.end["request_count"] == 120
+
+
 def test_resume_is_refused_with_other_settings_and_names_them(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     run(fake(requests=20), path)
