@@ -65,6 +65,28 @@ def test_the_inflation_of_an_autoregression_is_that_of_the_closed_form(
     assert np.median(found) == pytest.approx(tau, rel=0.06)
 
 
+def solved(row: np.ndarray) -> float:
+    """The inflation from the Yule-Walker equations of every order, solved one by one."""
+    n = row.size
+    covariance = np.array([plain(row.tolist(), lag) for lag in range(lag_count(n) + 1)])
+    best, tau = 0.0, 1.0
+    for order in range(1, covariance.size):
+        matrix = covariance[np.abs(np.subtract.outer(np.arange(order), np.arange(order)))]
+        coefficients = np.linalg.solve(matrix, covariance[1 : order + 1])
+        residual = covariance[0] - coefficients @ covariance[1 : order + 1]
+        aic = n * np.log(residual / covariance[0]) + 2 * order
+        if aic < best:
+            best = aic
+            tau = residual * n / (n - order - 1) / (1 - coefficients.sum()) ** 2 / covariance[0]
+    return max(1.0, tau)
+
+
+@pytest.mark.parametrize("n", [30, 60, 200])
+def test_the_inflation_is_that_of_the_yule_walker_equations_with_the_order_of_the_least_aic(n: int) -> None:
+    rows = autoregression([0.4, 0.2], n, 8)
+    assert inflation(rows)[0] == pytest.approx([solved(row) for row in rows], rel=1e-6)
+
+
 def test_negative_correlation_is_not_credited() -> None:
     assert inflation(autoregression([-0.8], 5000, 2)).tolist() == [[1.0, 1.0]]
 
