@@ -126,7 +126,7 @@ def _signer(settings: Settings, url: SplitResult) -> Callable[[bytes, Mapping[st
         from botocore.session import Session
     except ImportError:
         raise MissingExtraError(
-            "an AWS endpoint needs signed requests: pip install 'ec2-serving-advisor[aws]'"
+            "an AWS endpoint needs signed requests: install the extra `aws` (pip install '.[aws]' in a checkout)"
         ) from None
     credentials = Session().get_credentials()
     if credentials is None:

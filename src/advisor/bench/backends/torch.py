@@ -81,7 +81,7 @@ def module(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise MissingExtraError(
-            f"{name} is not installed: pip install 'ec2-serving-advisor[{extra}]'"
+            f"{name} is not installed: install the extra `{extra}` (pip install '.[{extra}]' in a checkout)"
             if extra in ("torch", "onnx")
             else f"{name} is not installed: {extra}"
         ) from None
