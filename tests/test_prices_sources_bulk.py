@@ -115,6 +115,13 @@ def test_a_server_that_stays_busy_is_given_up_after_four_times() -> None:
         bulk(Ask(base_url=base))
 
 
+def test_an_address_where_nobody_listens_is_one_line() -> None:
+    with serving(files({})) as base:
+        pass
+    with pytest.raises(PricesError, match=r"region_index\.json: Connection refused, 4 times"):
+        bulk(Ask(base_url=base))
+
+
 def test_a_missing_file_is_not_asked_for_again(no_waiting: list[float]) -> None:
     with serving(files({})) as base, pytest.raises(PricesError, match="HTTP 404"):
         bulk(Ask(base_url=base))

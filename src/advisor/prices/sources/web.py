@@ -135,7 +135,7 @@ def retried(fetch: Callable[[], _T], what: str, wait: Callable[[float], None] = 
         except TimeoutError:
             reason, final = "timed out", False
         except URLError as error:
-            reason, final = str(error.reason), False
+            reason, final = getattr(error.reason, "strerror", None) or str(error.reason), False
         except (OSError, EOFError, http.client.HTTPException, zlib.error) as error:
             reason, final = str(error) or type(error).__name__, isinstance(error, gzip.BadGzipFile)
         if final:
