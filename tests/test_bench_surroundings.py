@@ -1,11 +1,12 @@
 """Where a measurement ran: instance metadata, GPUs, Neuron devices, Elastic Inference, and what must not be told."""
 
 import json
+import socket
 import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -84,8 +85,6 @@ def test_off_ec2_nothing_listens_and_nothing_is_said(free_port: int) -> None:
 
 @pytest.fixture
 def free_port() -> int:
-    import socket
-
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return int(bound.getsockname()[1])
@@ -95,6 +94,24 @@ def test_a_slow_metadata_service_is_not_waited_for() -> None:
     with metadata(ON_EC2, delay_s=3.0) as base:
         began = time.monotonic()
         assert instance(base) == {}
+        assert time.monotonic() - began < 2.0
+
+
+def test_a_metadata_service_that_dribbles_is_not_waited_for() -> None:
+    """Every byte comes in time for the socket; the answer as a whole never does."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def dribble() -> None:
+            with suppress(OSError):
+                connection, _ = listening.accept()
+                with connection:
+                    for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n":
+                        connection.sendall(bytes([byte]))
+                        time.sleep(0.1)
+
+        threading.Thread(target=dribble, daemon=True).start()
+        began = time.monotonic()
+        assert instance(f"http://127.0.0.1:{listening.getsockname()[1]}") == {}
         assert time.monotonic() - began < 2.0
 
 
