@@ -92,15 +92,9 @@ def test_nothing_is_ordered_of_nothing() -> None:
     assert ranking.order(np.empty(0), np.empty(0, np.int64), lambda _: Fraction(0)).tolist() == []
 
 
-def shrunken(y: np.ndarray, se: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    t2 = max(y.var() - np.mean(se**2), 1e-6)
-    w = t2 / (t2 + se**2)
-    return w * y + (1 - w) * y.mean(), np.sqrt(w) * se
-
-
 def drawn(y: np.ndarray, se: np.ndarray, kept: np.ndarray, draws: int) -> tuple[np.ndarray, float]:
     rng = np.random.default_rng(11)
-    centre, sd = shrunken(y, se)
+    centre, sd = ranking.shrunken(y, se)
     wins, none, size = np.zeros(y.size), 0, 2_000_000 // y.size
     for start in range(0, draws, size):
         n = min(size, draws - start)
@@ -113,9 +107,36 @@ def drawn(y: np.ndarray, se: np.ndarray, kept: np.ndarray, draws: int) -> tuple[
     return wins / draws, none / draws
 
 
+def test_equal_errors_are_shrunk_by_the_classical_formula() -> None:
+    y, se = np.random.default_rng(8).standard_normal(50), np.full(50, 0.4)
+    spread = y.var(ddof=1) - 0.4**2  # with equal errors the equation has this solution
+    weight = spread / (spread + 0.4**2)
+    centre, sd = ranking.shrunken(y, se)
+    assert centre == pytest.approx(weight * y + (1 - weight) * y.mean(), rel=1e-3)
+    assert sd == pytest.approx(np.sqrt(weight) * se, rel=1e-3)
+
+
+def test_an_unsure_option_is_shrunk_towards_the_sure_ones() -> None:
+    # 2.5 % apart with 5 % of error: nothing tells the two from each other, and nothing is near 0 or 1.
+    chance, _ = ranking.probability_best(np.log([0.200, 0.205]), np.array([0.0005, 0.05]), np.ones(2))
+    assert 0.4 < chance[0] < 0.75
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.05, 0.3])
+def test_the_best_set_holds_the_cheapest_at_its_rate_where_errors_are_unlike(spread: float) -> None:
+    rng = np.random.default_rng(6)
+    hits = []
+    for _ in range(300):
+        true = rng.standard_normal(6) * spread
+        se = np.where(rng.random(6) < 0.5, 0.05, 0.002)
+        chance, _ = ranking.probability_best(true + se * rng.standard_normal(6), se, np.ones(6))
+        hits.append(ranking.best_set(chance)[true.argmin()])
+    assert np.mean(hits) >= 0.93
+
+
 def test_two_options_have_the_closed_form() -> None:
     y, se, kept = np.log([0.20, 0.21]), np.array([0.05, 0.03]), np.array([1.0, 1.0])
-    centre, sd = shrunken(y, se)
+    centre, sd = ranking.shrunken(y, se)
     found, none = ranking.probability_best(y, se, kept)
     expected = ndtr((centre[1] - centre[0]) / np.hypot(*sd))
     assert found == pytest.approx([expected, 1 - expected], abs=1e-4)

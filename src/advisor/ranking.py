@@ -18,6 +18,7 @@ Exact = Callable[[int], Fraction]
 TIE_FRACTION: Final = Fraction(1, 100)
 _NEAR: Final = 1e-9
 _NODES: Final = 400
+_LEAST_SPREAD: Final = 1e-6
 _BEST_SET: Final = 0.95
 
 
@@ -95,8 +96,8 @@ def probability_best(
 ) -> tuple[FloatArray, float]:
     """Return the chance of each option to be the cheapest that keeps the promise, and that none keeps it.
 
-    Log costs are shrunk by empirical Bayes: t2 = max(var(y) - mean(se^2), 1e-6), w = t2 / (t2 + se^2),
-    mu = w y + (1 - w) mean(y), s = sqrt(w) se. Then, with independent normal log costs,
+    Log costs are shrunk by empirical Bayes towards their mean, weighted by precision: t2 is the spread of the true log costs
+    (Paule and Mandel), w = t2 / (t2 + se^2), mu = w y + (1 - w) mean, s = sqrt(w) se. Then, with independent normal log costs,
 
         P(j is the cheapest that keeps it) = Int pi_j f_j(u) Prod_{i != j} (1 - pi_i F_i(u)) du,
 
@@ -110,10 +111,7 @@ def probability_best(
     """
     if log_cost.size == 0:
         return np.empty(0), 1.0
-    spread = max(float(log_cost.var() - np.mean(log_cost_se**2)), 1e-6)
-    weight = spread / (spread + log_cost_se**2)
-    centre = weight * log_cost + (1 - weight) * log_cost.mean()
-    sd = np.maximum(np.sqrt(weight) * log_cost_se, 1e-9)
+    centre, sd = shrunken(log_cost, log_cost_se)
     best = np.zeros(log_cost.size)
     nodes, competing = _nodes(centre, sd, kept_probability)
     below = ndtr((nodes[:, None] - centre[competing]) / sd[competing])
@@ -131,6 +129,31 @@ def probability_best(
     if best.sum() > 0:
         best *= (1 - none_kept) / best.sum()  # one of these things happens
     return best, none_kept
+
+
+def shrunken(log_cost: FloatArray, log_cost_se: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log costs shrunk towards their mean by empirical Bayes, and the standard errors left, each of shape (n,).
+
+    The spread t2 of the true log costs solves sum (y - mean)^2 / (t2 + se^2) = n - 1 with the mean weighted by
+    1 / (t2 + se^2), and is at least 1e-6. Unlike var(y) - mean(se^2) it holds where some errors are many times the others.
+    Source: R. C. Paule and J. Mandel, Journal of Research of the NBS 87, 1982; C. N. Morris, JASA 78, 1983.
+    """
+    variance = log_cost_se**2
+
+    def excess(spread: float) -> float:
+        weight = 1 / (spread + variance)
+        mean = float(weight @ log_cost) / float(weight.sum())
+        return float(weight @ (log_cost - mean) ** 2) - (log_cost.size - 1)
+
+    low, high = _LEAST_SPREAD, max(_LEAST_SPREAD, 4 * float(log_cost.var()))
+    if excess(low) <= 0:
+        high = low
+    while high > low * 1.0001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    weight = high / (high + variance)
+    mean = np.average(log_cost, weights=1 / (high + variance))
+    return weight * log_cost + (1 - weight) * mean, np.maximum(np.sqrt(weight) * log_cost_se, 1e-9)
 
 
 def _nodes(centre: FloatArray, sd: FloatArray, kept: FloatArray) -> tuple[FloatArray, IntArray]:

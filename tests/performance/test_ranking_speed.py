@@ -132,13 +132,11 @@ def test_a_million_candidates_are_ranked_five_times_faster_than_by_merge_and_gro
 def monte_carlo(log_cost: np.ndarray, se: np.ndarray, kept: np.ndarray, draws: int, seed: int) -> np.ndarray:
     """The same chance by random draws from the shrunken costs."""
     rng = np.random.default_rng(seed)
-    spread = max(log_cost.var() - np.mean(se**2), 1e-6)
-    weight = spread / (spread + se**2)
-    centre = weight * log_cost + (1 - weight) * log_cost.mean()
+    centre, sd = ranking.shrunken(log_cost, se)
     wins = np.zeros(log_cost.size)
     for start in range(0, draws, 4000):
         size = min(4000, draws - start)
-        cost = rng.standard_normal((size, log_cost.size)) * (np.sqrt(weight) * se) + centre
+        cost = rng.standard_normal((size, log_cost.size)) * sd + centre
         cost[rng.random((size, log_cost.size)) >= kept] = np.inf
         first = cost.argmin(axis=1)
         wins += np.bincount(first[np.isfinite(cost.min(axis=1))], minlength=log_cost.size)
