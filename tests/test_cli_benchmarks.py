@@ -86,6 +86,17 @@ def test_check_says_what_it_understood_of_each_file(
     ]
 
 
+def test_check_counts_the_requests_of_every_section(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "sweep.jsonl"
+    section = '{{"advisor_result": 1, "benchmark": {{"model": "net", "instance_type": "c5.large", "concurrency": {}}}}}\n'
+    request, end = '{"latency_ms": 5, "run_id": "1"}\n', '{"end": {}}\n'
+    path.write_text(section.format(1) + request * 2 + end + section.format(2) + request * 3 + end)
+    assert run("check", str(path)) == 0
+    assert ": raw samples, 5 requests (0 failed) in 2 rows" in capsys.readouterr().out
+
+
 def test_check_looks_at_every_file_and_ends_with_two(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

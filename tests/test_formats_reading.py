@@ -390,3 +390,30 @@ def test_failed_requests_need_no_latency_at_all() -> None:
 def test_a_day_of_an_early_year_keeps_its_four_digits() -> None:
     text = "model,instance_type,latency_p90_ms,measured_on\nnet,c5.large,5,0180-12-24T10:00:00\n"
     assert read_text(text).rows["measured_on"].tolist() == ["0180-12-24"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_interleaved_runs_keep_their_order_and_failures_over_many_blocks(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("advisor.formats.delimited._PIECE_BYTES", 4096)
+    monkeypatch.setattr("advisor.formats.json_lines.BLOCK_ROWS", 500)
+    rng = np.random.default_rng(3)
+    runs = rng.integers(0, 3, 3000)
+    failed = rng.random(3000) < 0.1
+    if ending == "csv":
+        text = "model,instance_type,run_id,latency_ms,error\n" + "".join(
+            f"net,c5.large,{run},{'' if lost else at + 1},{'oom' if lost else ''}\n"
+            for at, (run, lost) in enumerate(zip(runs, failed, strict=True))
+        )
+    else:
+        line = '{{"model": "net", "instance_type": "c5.large", "run_id": "{}", {}}}\n'
+        text = "".join(
+            line.format(run, '"error": "oom"' if lost else f'"latency_ms": {at + 1}')
+            for at, (run, lost) in enumerate(zip(runs, failed, strict=True))
+        )
+    found = read_text(text, f"x.{ending}")
+    for run in range(3):
+        mine = np.flatnonzero((runs == run) & ~failed) + 1.0
+        assert np.array_equal(found.samples[run].latency_ms, mine)
+        assert found.samples[run].error_count == int((failed & (runs == run)).sum())
