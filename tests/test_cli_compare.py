@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from advisor.cli import main
+from tests.comparisons import golden_comparisons
+
+GOLDEN = Path(__file__).parent / "golden" / "comparisons"
 
 BERT = ["--model", "bert_base_uncased", "--sequence-length", "512"]
 
@@ -140,3 +143,12 @@ def test_names_from_files_cannot_become_markup_or_formulas(
     assert "\\|" in text
     _, table, _ = run(capsysbinary, "--baseline", wild, "--candidate", wild, "--format", "csv")
     assert table.splitlines()[1].startswith("'=1+")
+
+
+@pytest.mark.parametrize("name", sorted(golden_comparisons()))
+def test_a_comparison_is_shown_as_its_golden_file_says(name: str) -> None:
+    """After a change that is meant: `python scripts/build_golden.py`, and read the difference."""
+    shown = golden_comparisons()[name]
+    assert shown == (GOLDEN / name).read_bytes()
+    if name.endswith(".txt"):
+        assert max(len(line) for line in shown.decode().splitlines()) <= 100
