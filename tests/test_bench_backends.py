@@ -267,8 +267,14 @@ def test_a_backend_whose_library_is_missing_says_how_to_get_it(
     for name in ("torch", "onnxruntime", "torch_neuronx"):
         monkeypatch.setitem(sys.modules, name, None)
     for backend, message in (
-        ("torch", r"torch is not installed: install the extra `torch` \(pip install '.\[torch\]' in a checkout\)"),
-        ("onnxruntime", r"onnxruntime is not installed: install the extra `onnx` \(pip install '.\[onnx\]' in a checkout\)"),
+        (
+            "torch",
+            r"torch is not installed: install the extra `torch` \(pip install '.\[torch\]' in a checkout\)",
+        ),
+        (
+            "onnxruntime",
+            r"onnxruntime is not installed: install the extra `onnx` \(pip install '.\[onnx\]' in a checkout\)",
+        ),
         ("neuron", "torch-neuronx is not installed: AWS serves it from its own"),
     ):
         settings = Settings.make(backend=backend, model="m.onnx", input="x:float32:1x2")
