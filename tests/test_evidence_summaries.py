@@ -105,6 +105,18 @@ def test_a_wide_bracket_is_too_coarse_to_decide() -> None:
     assert any("too coarse" in note for note in found.notes)
 
 
+def test_the_probability_of_a_bracket_is_that_of_its_end_nearer_to_the_promise() -> None:
+    below = assess_summary(Summary({20.0: 10.0, 60.0: 20.0}, count=200), 15)  # 40 to 120 of 200
+    assert below.verdict == "fail"
+    at_most = assess(np.random.default_rng(1).permutation(np.repeat([5.0, 25.0], [120, 80])), 15)
+    assert at_most.tau == 1
+    assert below.probability == pytest.approx(at_most.probability)
+    above = assess_summary(Summary({95.0: 10.0}, count=200), 15)  # 190 to 200 of 200
+    at_least = assess(np.random.default_rng(4).permutation(np.repeat([5.0, 25.0], [190, 10])), 15)
+    assert at_least.tau == 1
+    assert above.probability == pytest.approx(at_least.probability)
+
+
 def test_figures_that_rounding_makes_contradict_each_other_give_the_range_between() -> None:
     rounded = Summary({95.0: 10.4}, mean_ms=10.0, std_ms=0.0, count=100)
     assert share_bracket(rounded, 10.2) == (0.95, 1.0)
