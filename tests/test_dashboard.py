@@ -404,3 +404,30 @@ def test_the_settings_of_the_command_and_of_the_checkout_are_the_same() -> None:
     assert flat == SETTINGS
     assert SETTINGS["browser.gatherUsageStats"] == "false"
     assert int(SETTINGS["server.maxUploadSize"]) == sources.MOST_UPLOAD_MEGABYTES
+
+
+def test_the_command_listens_on_this_machine_only_and_looks_up_no_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from streamlit import net_util
+    from streamlit.web import cli as streamlit_cli
+
+    from advisor.cli import main
+
+    started: list[list[str]] = []
+    monkeypatch.setattr(streamlit_cli, "main", lambda args, **_: started.append(args))
+    for name in ("get_external_ip", "get_internal_ip"):
+        monkeypatch.setattr(net_util, name, lambda: pytest.fail("an address was looked up"))
+    for flags, address in (
+        ([], "127.0.0.1"),
+        (["--address", "0.0.0.0", "--public-name", "advisor.example.org"], "0.0.0.0"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["app", *flags])
+        assert stop.value.code == 0
+        assert f"--server.address={address}" in started[-1]
+        assert net_util.get_external_ip() is None
+        assert net_util.get_internal_ip() is None
+    assert "--browser.serverAddress=advisor.example.org" in started[-1]
+    assert "--browser.gatherUsageStats=false" in started[-1]
+    assert Path(started[-1][1]).is_file()

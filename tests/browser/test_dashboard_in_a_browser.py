@@ -343,6 +343,6 @@ def test_this_machine_is_measured_with_progress_and_set_beside_the_published(vis
     page.locator(".st-key-demo_usd_per_hour input").press("Enter")
     idle(page)
     page.get_by_role("button", name="Measure", exact=True).click()
-    page.wait_for_selector("text=/[0-9]+ requests/")
+    page.locator(".st-key-progress", has_text=re.compile("[0-9]+ requests")).wait_for()
     page.wait_for_selector(".st-key-chart_demo_0 svg", timeout=120_000)
     assert page.locator(".st-key-chart_demo_0 svg", has_text="local").count() == 1

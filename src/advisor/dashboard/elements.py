@@ -16,7 +16,8 @@ def draw(figure: Figure, key: str) -> None:
         return
     places = st.columns(list(figure.weights), gap="small") if len(figure.panels) > 1 else [st.container()]
     for at, (place, panel) in enumerate(zip(places, figure.panels, strict=True)):
-        place.altair_chart(panel, width="stretch", theme=None, key=f"{key}_{at}", alt=figure.alt)
+        box = place.container(key=f"{key}_{at}")
+        box.altair_chart(panel, width="stretch", theme=None, key=f"{key}_{at}_drawn", alt=figure.alt)
     st.caption(plain(figure.caption))
 
 

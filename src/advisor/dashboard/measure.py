@@ -42,7 +42,7 @@ def measure_here(dark: bool) -> None:
             return
         try:
             with st.status("Measuring ...", expanded=True) as status:
-                line = st.empty()
+                line = st.container(key="progress").empty()
 
                 def show(progress: Progress) -> None:
                     line.markdown(_line(progress))
