@@ -254,6 +254,14 @@ def test_a_histogram_decides_by_the_bucket_that_holds_the_limit() -> None:
     assert beyond.share_within.point == 0.95
 
 
+def test_a_limit_at_an_edge_leaves_no_bucket_in_doubt() -> None:
+    edges, counts = [5.0, 10.0, 20.0], [50, 100, 850]
+    assert assess_histogram(edges, counts, 10).verdict == "fail"  # 150 of 1000, to the last one
+    assert assess_histogram(edges, counts, 10 * (1 - 1e-12)).verdict == "fail"
+    assert assess_histogram(edges, counts, 10.1).verdict == "undecided"
+    assert assess_histogram(edges, counts, 20).verdict == "pass"
+
+
 def test_a_histogram_shows_edges_and_makes_up_nothing() -> None:
     edges, counts = [5.0, 10.0, 20.0, float("inf")], [50, 900, 30, 20]
     found = assess_histogram(edges, counts, 10)

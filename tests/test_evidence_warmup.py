@@ -54,6 +54,12 @@ def test_cold_calls_are_cut_one_by_one(cold: int) -> None:
     assert warmup_counts(rows).tolist() == [cold]
 
 
+def test_at_most_ten_cold_calls_are_cut() -> None:
+    rows = steady(1, seed=6)
+    rows[:, :12] = 300.0
+    assert warmup_counts(rows).tolist() == [10]
+
+
 @pytest.mark.parametrize(("n", "cut"), [(40, 2), (100, 5), (199, 9)])
 def test_cold_calls_are_a_twentieth_of_the_requests_at_most(n: int, cut: int) -> None:
     rows = steady(1, n, seed=6)

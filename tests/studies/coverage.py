@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from advisor.arrays import FloatArray
 from advisor.evidence import Assessment, Series, assess_many
 from advisor.evidence.intervals import share_limits
 from tests.studies.families import DESIGN, FAMILIES, Family, autoregressive, independent
-
-FloatArray = npt.NDArray[np.float64]
 
 SHARE = 0.9
 LOOKS = (1000, 2000, 4000, 8000, 16000)

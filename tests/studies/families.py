@@ -124,9 +124,13 @@ def _levels(
 
 
 def _steady(
-    name: str, draw: Callable[[int, int, np.random.Generator], FloatArray], sigma: float = 0.25
+    name: str,
+    draw: Callable[[int, int, np.random.Generator], FloatArray],
+    sigma: float = 0.25,
+    *,
+    held_out: bool = False,
 ) -> Family:
-    return Family(name, draw, _lognormal(sigma), _lognormal_mean(sigma))
+    return Family(name, draw, _lognormal(sigma), _lognormal_mean(sigma), held_out)
 
 
 def _modes(name: str, slow_share: float) -> Family:
@@ -151,6 +155,8 @@ FAMILIES = (
     _states("two states, slow 15 %, dwell 5", 0.15, 5),
     _states("two states, slow 20 %, dwell 20", 0.20, 20),
     _states("two states, slow 15 %, dwell 20", 0.15, 20, held_out=True),
+    _states("two states, slow 25 %, dwell 15", 0.25, 15, held_out=True),
+    _steady("AR(.8) wide", autoregressive(0.8, 0.5), sigma=0.5, held_out=True),
 )
 """Names are stable: results are compared by them."""
 
