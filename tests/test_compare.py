@@ -182,7 +182,7 @@ def test_the_spread_between_runs_is_used_where_there_are_runs() -> None:
 def test_summaries_of_several_runs_have_an_interval_of_the_mean_from_their_spread() -> None:
     def several(instance: str, means: list[float]) -> list[dict[str, Any]]:
         return [
-            {"instance_type": instance, "run_id": str(i), "latency_mean_ms": mean}
+            {"instance_type": instance, "run_id": str(i), "latency_mean_ms": mean, "latency_p90_ms": mean + 1}
             for i, mean in enumerate(means)
         ]
 
@@ -190,6 +190,7 @@ def test_summaries_of_several_runs_have_an_interval_of_the_mean_from_their_sprea
     found = compare(*(Side(name, find(measured, name, ask())) for name in ("c5.large", "c5.xlarge")))
     assert figures(found)["latency_mean_ms"].meaning == "lower"
     assert any("spread between its 4 runs" in note for note in found.notes)
+    assert figures(found)["latency_p90_ms"].meaning == "unknown"  # percentiles of runs are not averaged
 
 
 @pytest.mark.parametrize(
