@@ -101,7 +101,7 @@ CONTROLS: dict[str, tuple[str, Any, dict[str, Any], dict[str, Any]]] = {
     "model_size": ("text_input", "40GB", {"model_size": "40GB"}, {}),
     "input_size": ("text_input", "9GiB", {"input_size": "9GiB"}, {"model_size": "1GiB"}),
     "copies": ("number_input", 60, {"copies": 60}, {"model_size": "1GiB"}),
-    "shards": ("number_input", 2, {"shards": 2}, {"model_size": "9GiB"}),
+    "shards": ("number_input", 2, {"shards": 2}, {"model_size": "9GiB", "input_size": "1GiB"}),
     "headroom": ("number_input", 2.0, {"headroom": 2.0}, {"model_size": "9GiB"}),
     "shared_weights": ("toggle", True, {"shared_weights": True}, {"model_size": "9GiB", "copies": 3}),
     "accelerator_kind": ("multiselect", ["gpu"], {"accelerator_kind": ["gpu"]}, {}),
