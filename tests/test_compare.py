@@ -193,6 +193,21 @@ def test_summaries_of_several_runs_have_an_interval_of_the_mean_from_their_sprea
     assert figures(found)["latency_p90_ms"].meaning == "unknown"  # percentiles of runs are not averaged
 
 
+def test_a_run_without_a_mean_leaves_the_spread_between_runs_unknown() -> None:
+    def several(instance: str, last: dict[str, float]) -> list[dict[str, Any]]:
+        known = [{"latency_mean_ms": mean} for mean in (50.0, 51.0)]
+        return [{"instance_type": instance, "run_id": str(i), **row} for i, row in enumerate([*known, last])]
+
+    whole, part = (
+        several("c5.large", {"latency_mean_ms": 49.0}),
+        several("c5.xlarge", {"latency_p90_ms": 60.0}),
+    )
+    measured = benchmarks(*whole, *part)
+    sides = [Side(name, find(measured, name, ask())) for name in ("c5.large", "c5.xlarge")]
+    assert figures(compare(sides[0], sides[0]))["latency_mean_ms"].meaning == "no significant difference"
+    assert figures(compare(*sides))["latency_mean_ms"].meaning == "no interval"
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
