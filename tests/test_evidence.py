@@ -3,15 +3,13 @@
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from advisor.arrays import FloatArray
 from advisor.errors import InputError, QuestionError
 from advisor.evidence import Estimate, Series, assess, assess_many
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def lognormal(n: int, seed: int = 0, sigma: float = 0.25) -> FloatArray:

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from pandera.typing.pandas import DataFrame
 
-from advisor.candidates import IntArray, PriceBook
+from advisor.arrays import FloatArray, IntArray
+from advisor.candidates import PriceBook
 from advisor.contest import Chances, Contest, Option
-from advisor.tables import HOURS_PER_MONTH, FloatArray, Ranked, Rejected
+from advisor.tables import HOURS_PER_MONTH, Ranked, Rejected
 
 RANKED_COLUMNS = tuple(Ranked.to_schema().columns)
 

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
+from advisor.arrays import FloatArray
 from advisor.evidence import Assessment, Summary, assess_many, assess_summary, quantile_bracket, share_bracket
 from advisor.measurements import Measurement
-from advisor.tables import FloatArray
 from advisor.workload import Workload
 
 EQUAL: Final = 1e-9

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from advisor.arrays import FloatArray
 from advisor.errors import QuestionError
 from advisor.evidence import Series, Summary
-from advisor.tables import BENCHMARK_CONFIGURATION, Benchmarks, FloatArray, percentile_columns
+from advisor.tables import BENCHMARK_CONFIGURATION, Benchmarks, percentile_columns
 from advisor.text import closest
 from advisor.wording import listing, option_name
 from advisor.workload import Workload

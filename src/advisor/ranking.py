@@ -5,13 +5,10 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from advisor.tables import FloatArray
+from advisor.arrays import BoolArray, FloatArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Exact = Callable[[int], Fraction]
 """The exact cost of the candidate at a place: products and sums of the figures as they were written."""
 

@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pandera.pandas as pa
 from pandera.typing.pandas import DataFrame, Series
 
-FloatArray = npt.NDArray[np.float64]
+from advisor.arrays import FloatArray
 
 Kind = Literal["cpu", "graviton", "gpu", "inferentia", "trainium", "attached", "other"]
 """What serves: an x86 CPU, an Arm CPU, an NVIDIA or AMD GPU, a Neuron device, an attached accelerator, else."""

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from advisor.arrays import FloatArray
 from advisor.bench.loops import Timed
 from advisor.bench.resultfile import Section, Writer
 from advisor.bench.settings import Point, Settings
 from advisor.errors import MeasurementError
 from advisor.evidence import Assessment, Estimate, assess
-from advisor.tables import FloatArray
 
 FIRST_LOOK: Final = 200
 """Requests at the first look; later looks come at doubling counts, each judged with a smaller share of the error

@@ -13,14 +13,12 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
+from advisor.arrays import FloatArray
 from advisor.text import clean
-
-if TYPE_CHECKING:
-    from advisor.tables import FloatArray
 
 INTERVAL_S: Final = 0.1
 """Time between two collections: what a kill can lose."""

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from advisor.bench.backends import BACKENDS, Loaded
 from advisor.bench.inputs import requests_for
 from advisor.bench.loops import INTERVAL_S, Collect, Timed, closed_loop, many_lanes, merge
 from advisor.bench.settings import Point, Settings
 from advisor.errors import AdvisorError, MeasurementError
-
-if TYPE_CHECKING:
-    from advisor.tables import FloatArray
 
 _STOP: Final = "stop"
 

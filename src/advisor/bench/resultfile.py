@@ -20,8 +20,8 @@ from typing import IO, Any, Final
 
 import numpy as np
 
+from advisor.arrays import FloatArray
 from advisor.errors import InputError, MeasurementError
-from advisor.tables import FloatArray
 
 VERSION: Final = 1
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-FloatArray = npt.NDArray[np.float64]
+from advisor.arrays import FloatArray
 
 _BLOCK_ELEMENTS: Final = 1 << 16
 """Elements worked on at a time: fits a second-level cache, and bounds the memory beyond the series itself."""

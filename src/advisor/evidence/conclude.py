@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from advisor.arrays import FloatArray, IntArray
 from advisor.evidence.intervals import (
     linear_quantile,
     probability_above,
@@ -20,9 +20,6 @@ from advisor.evidence.measure import Runs
 from advisor.evidence.promise import Promise, more_needed
 from advisor.evidence.runs import effective_count, mean_errors
 from advisor.evidence.types import Assessment, Estimate, Series, Verdict
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _OUTLIER_FACTOR: Final = 3.0
 _OUTLIER_PART: Final = 0.05

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from advisor.arrays import FloatArray, IntArray
 
 EQUAL: Final = 1 + 1e-9
 """Latencies equal to the limit within this factor count as equal, so that 0.0082 s meets 8.2 ms."""

@@ -7,10 +7,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from advisor.arrays import FloatArray, IntArray
 from advisor.evidence.autocorrelation import inflation, ranks, share_inflation
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _Number = TypeVar("_Number", np.float64, np.int32)
 
 

@@ -7,11 +7,9 @@ So the search goes over the number of misses, where the worst n for each is know
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from advisor.arrays import BoolArray, FloatArray
 
 POWER: Final = 0.8
 """Chance with which the counted requests settle the verdict, where the share stays what it is."""

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from advisor.arrays import FloatArray
 from advisor.errors import QuestionError
 from advisor.evidence.intervals import EQUAL, side_level
 from advisor.evidence.needed import least_count, needed_count
 from advisor.evidence.types import Verdict
-
-FloatArray = npt.NDArray[np.float64]
 
 _REACH = 20
 """More than so many times the requests there are is not "soon", unless no sample could prove anything with fewer."""

@@ -5,12 +5,9 @@ Jones 2013), with one degree of freedom less than there are runs (Korn and Graub
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from advisor.arrays import FloatArray, IntArray
 from advisor.evidence.intervals import t_quantile
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def effective_count(

@@ -7,15 +7,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from advisor.arrays import FloatArray, IntArray
 from advisor.errors import InputError
 from advisor.evidence.conclude import conclude
 from advisor.evidence.measure import Runs, by_length, stack
 from advisor.evidence.promise import Promise
 from advisor.evidence.types import Assessment, Drift, Series
 from advisor.evidence.warmup import drifts, warmup_counts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BATCH_ELEMENTS: Final = 1 << 21
 

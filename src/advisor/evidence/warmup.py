@@ -15,13 +15,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from advisor.arrays import FloatArray, IntArray
 from advisor.evidence.autocorrelation import inflation
 from advisor.evidence.types import Drift
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BATCH: Final = 5
 _COLD_FACTOR: Final = 3.0

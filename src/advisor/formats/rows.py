@@ -12,18 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 from pandera.typing.pandas import DataFrame
 
+from advisor.arrays import FloatArray
 from advisor.errors import InputError
 from advisor.formats import cells, columns
 from advisor.formats.cells import Cell, Numbers
 from advisor.formats.columns import Column
-from advisor.tables import (
-    BENCHMARK_KEY,
-    BenchmarkRows,
-    Benchmarks,
-    FloatArray,
-    Samples,
-    percentile_columns,
-)
+from advisor.tables import BENCHMARK_KEY, BenchmarkRows, Benchmarks, Samples, percentile_columns
 
 MOST_RUNS: Final = 100_000
 """More runs in one file are a mistake (a `run_id` that counts requests)."""

@@ -9,15 +9,11 @@ import numpy as np
 import pandas as pd
 
 from advisor.advice import Advice
+from advisor.arrays import FloatArray
 from advisor.reports.charts.points import everything, labels, left_out
 from advisor.reports.charts.style import DASHES, SERIES, Figure, dressed, ground, log_ticks
 from advisor.reports.presentation import known, milliseconds, percentile_name, plain
-from advisor.tables import (
-    BENCHMARK_CONFIGURATION,
-    Benchmarks,
-    FloatArray,
-    percentile_columns,
-)
+from advisor.tables import BENCHMARK_CONFIGURATION, Benchmarks, percentile_columns
 
 MOST_SERIES: Final = len(SERIES)
 _STEPS: Final = 80
