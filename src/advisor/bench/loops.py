@@ -60,7 +60,7 @@ class Timed:
         self.errors = {}
         return taken
 
-    def latency_ms(self) -> "FloatArray":
+    def latency_ms(self) -> FloatArray:
         """Latencies in milliseconds, failures included, shape (n,)."""
         latency: FloatArray = (np.array(self.end_s) - np.array(self.due_s[: len(self)])) * 1000.0
         return latency
@@ -123,7 +123,7 @@ def many_lanes(
     bodies: Sequence[Any],
     allowed: int,
     collect: Collect,
-    schedule_s: "FloatArray | None" = None,
+    schedule_s: FloatArray | None = None,
 ) -> None:
     """Keep one thread a lane sending: closed loop, or open loop on a schedule.
 
@@ -198,7 +198,7 @@ def _send(
     bodies: Sequence[Any],
     state: _State,
     begin: float,
-    schedule_s: "FloatArray | None",
+    schedule_s: FloatArray | None,
 ) -> None:
     clock = perf_counter
     for ticket in tickets:
@@ -247,7 +247,7 @@ def simulated(
     lanes: int,
     allowed: int,
     collect: Collect,
-    schedule_s: "FloatArray | None" = None,
+    schedule_s: FloatArray | None = None,
     begin_s: float = 0.0,
 ) -> float:
     """Do the same on a virtual clock, where every duration is given and none is waited for.
@@ -277,7 +277,7 @@ def simulated(
     return last
 
 
-def arrivals(kind: str, rate_per_s: float, count: int, seed: int) -> "FloatArray":
+def arrivals(kind: str, rate_per_s: float, count: int, seed: int) -> FloatArray:
     """Return arrival times in seconds, shape (count,): constant spacing, or a Poisson process."""
     if kind == "constant":
         return np.arange(count) / rate_per_s

@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection, wait
 from time import perf_counter
 from typing import Any, Final
 
+from advisor.arrays import FloatArray
 from advisor.bench.backends import BACKENDS, Loaded
 from advisor.bench.inputs import requests_for
 from advisor.bench.loops import INTERVAL_S, Collect, Timed, closed_loop, many_lanes, merge
@@ -87,7 +88,7 @@ def drive(
     lanes: int,
     allowed: int,
     collect: Collect,
-    schedule_s: "FloatArray | None" = None,
+    schedule_s: FloatArray | None = None,
 ) -> None:
     """Let the processes send their shares, and collect what they timed until `collect` allows no more.
 
