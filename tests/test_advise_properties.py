@@ -161,7 +161,8 @@ def test_the_answer_is_what_its_tables_say(
     if advice.proven is not None:
         assert (ranked["verdict"].iloc[: advice.proven.rank - 1] != "pass").all()
         assert ranked["verdict"].iloc[advice.proven.rank - 1] == "pass"
-    chances = pd.concat([ranked, rejected])["probability_best"]
+    shown = pd.concat([ranked, rejected])
+    chances = shown.groupby(list(BENCHMARK_CONFIGURATION), dropna=False)["probability_best"].max()
     assert chances.between(0, 1).where(chances.notna(), True).all()
     assert chances.sum() <= 1 + 1e-9
 
@@ -196,6 +197,20 @@ def test_the_ranking_is_that_of_the_tie_rule(
     order = by_the_rules(sound, "cost_usd_per_100k")
     costs = sound["cost_usd_per_100k"].to_numpy()
     assert costs[order].tolist() == costs.tolist()
+
+
+@thorough
+@given(strategies.catalogues(), strategies.benchmark_tables(), strategies.workloads())
+def test_the_cheapest_of_each_place_is_the_cheapest_ranked_there(
+    catalogue: Catalogue, benchmarks: Benchmarks, workload: Workload
+) -> None:
+    question = workload.model_copy(update={"region": ("all",)})
+    advice = answer(catalogue, benchmarks, question)
+    column = "cost_usd_per_100k_served" if workload.objective == "served-cost" else "cost_usd_per_100k"
+    sound = advice.ranked[advice.ranked["quality"] == "ok"]
+    expected = sound.groupby(["region", "purchase_option"])[column].min()
+    found = {(place.region, place.purchase_option): place.cost_usd_per_100k for place in advice.places}
+    assert found == pytest.approx(expected.to_dict())
 
 
 @settings(thorough, max_examples=15)

@@ -69,6 +69,22 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class Place:
+    """The cheapest option that passes every step in one region under one purchase option.
+
+    Attributes:
+        price_usd_per_hour: host and accelerators.
+        cost_usd_per_100k: by the objective: from the mean latency, or from the throughput for `served-cost`.
+    """
+
+    region: str
+    purchase_option: str
+    option: str
+    price_usd_per_hour: float
+    cost_usd_per_100k: float
+
+
+@dataclass(frozen=True)
 class SourceUsed:
     """A source that a shown figure rests on."""
 
@@ -97,6 +113,7 @@ class Advice:
         notes: what the reader must know.
         sources: what the shown figures rest on.
         origin: which price and benchmark files were used.
+        places: the cheapest option of each asked region and purchase option; empty where only one place is asked.
     """
 
     question: Workload
@@ -112,3 +129,4 @@ class Advice:
     notes: tuple[Note, ...] = ()
     sources: tuple[SourceUsed, ...] = ()
     origin: tuple[str, ...] = field(default=())
+    places: tuple[Place, ...] = ()

@@ -6,10 +6,20 @@ import numpy as np
 import pandas as pd
 
 from advisor import notes
-from advisor.advice import Advice, Choice, SourceUsed, Switch
-from advisor.candidates import IntArray, accelerator_book, join, price_book
+from advisor.advice import Advice, Choice, Place, SourceUsed, Switch
+from advisor.arrays import IntArray
+from advisor.candidates import accelerator_book, join, price_book
 from advisor.constraints import check_names, hardware_facts
-from advisor.contest import Contest, chances, contenders, hold, make_option, switches, winning
+from advisor.contest import (
+    Contest,
+    chances,
+    cheapest_places,
+    contenders,
+    hold,
+    make_option,
+    switches,
+    winning,
+)
 from advisor.evidence import Estimate
 from advisor.frames import tables
 from advisor.judgement import judge
@@ -98,6 +108,7 @@ def advise(catalogue: Catalogue, benchmarks: Benchmarks, workload: Workload) -> 
         notes=notes.notes(answer),
         sources=_sources(contest, catalogue),
         origin=(*catalogue.origin, *benchmarks.origin),
+        places=_places(contest),
     )
 
 
@@ -161,6 +172,20 @@ def _switches(contest: Contest, moves: list[tuple[float, int]]) -> tuple[Switch,
     if found:
         found.insert(0, Switch(0.0, moves[0][0], None, "", "", None))
     return tuple(found)
+
+
+def _places(contest: Contest) -> tuple[Place, ...]:
+    """The cheapest option of each place, where several are asked."""
+    asked, at = contest.workload, contest.candidates
+    if "all" not in (*asked.region, *asked.purchase) and len(asked.region) * len(asked.purchase) == 1:
+        return ()
+    found = cheapest_places(contest.options, at.book, at.accelerator_book, asked)
+    rows = at.book.at([row for _, row, _, _ in found])
+    places = zip(found, rows["region"], rows["purchase_option"], strict=True)
+    return tuple(
+        Place(region, purchase, option.measurement.option, price, cost)
+        for (option, _, price, cost), region, purchase in places
+    )
 
 
 def _unmeasured(catalogue: Catalogue, question: Workload, measured: set[str]) -> tuple[str, ...]:

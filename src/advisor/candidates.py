@@ -3,9 +3,10 @@
 A candidate is a measured option in one region under one purchase option. Nothing here holds text but the price rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -13,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from advisor.tables import Catalogue, FloatArray
+from advisor.arrays import BoolArray, FloatArray, IntArray
+from advisor.tables import Catalogue
 from advisor.workload import Workload
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 SPOT_STATISTICS: Final = (
     "window_mean", "region_value", "last", "website_value", "window_max", "window_min", "zone_minimum",
@@ -32,20 +31,56 @@ class PriceBook:
     """The price rows that a question may use: at most one a (type, region, purchase option).
 
     Attributes:
-        rows: sorted by type, region, purchase option; labels are those of `catalogue.prices`.
+        prices: all price rows of the catalogue.
+        position: where the rows of this book are among them, by rising type, region, purchase option; shape (p,).
         usd_per_hour: shape (p,); NaN: unknown.
         own: the row was given by the user, shape (p,).
         stale: a spot price older than seven days, shape (p,).
+        place: code of the region and purchase option, shape (p,).
         type_start: type -> its first and one past its last row.
         elsewhere: types that are priced, but in none of the asked regions.
     """
 
-    rows: pd.DataFrame
+    prices: pd.DataFrame
+    position: IntArray
     usd_per_hour: FloatArray
     own: BoolArray
     stale: BoolArray
+    place: IntArray
     type_start: dict[str, tuple[int, int]]
     elsewhere: frozenset[str] = frozenset()
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The rows of this book; labels are those of `prices`."""
+        return self.prices.iloc[self.position]
+
+    def at(self, rows: Sequence[int]) -> pd.DataFrame:
+        """Some rows of this book, without making them all."""
+        return self.prices.iloc[self.position[list(rows)]]
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """A text column as whole numbers in the order of its text."""
+
+    code: IntArray
+    names: list[str]
+
+    def among(self, wanted: Collection[str]) -> BoolArray:
+        """Tell for each row whether its text is one of some."""
+        found: BoolArray = np.array([name in wanted for name in self.names], bool)[self.code]
+        return found
+
+    def occurring(self, rows: BoolArray) -> frozenset[str]:
+        """The texts of some rows."""
+        counts = np.bincount(self.code[rows], minlength=len(self.names))
+        return frozenset(self.names[code] for code in np.flatnonzero(counts).tolist())
+
+
+def _coded(column: "pd.Series[Any]") -> _Coded:
+    codes, names = pd.factorize(column, sort=True)
+    return _Coded(np.asarray(codes, np.int64), [str(name) for name in names])
 
 
 @dataclass(frozen=True)
@@ -79,52 +114,63 @@ def price_book(catalogue: Catalogue, workload: Workload, types: Sequence[str]) -
     replaces every purchase option of its type and region; in a region that AWS does not have it is own hardware, which
     competes whatever region is asked.
     """
-    prices: pd.DataFrame = catalogue.prices
-    prices = prices[prices["instance_type"].isin(list(types))]
-    wanted = np.ones(len(prices), bool)
-    custom = (prices["purchase_option"] == "custom").to_numpy()
+    coded = kinds, regions, purchases = _columns(catalogue.prices)
+    of_type, custom = kinds.among(set(types)), purchases.among({"custom"})
+    here = np.ones(custom.size, bool)
     if "all" not in workload.region:
-        anywhere = custom & ~prices["region"].isin(list(catalogue.locations["region"])).to_numpy()
-        wanted = prices["region"].isin(list(workload.region)).to_numpy() | anywhere
-    elsewhere = set(prices["instance_type"]) - set(prices["instance_type"].to_numpy(object)[wanted])
+        here = regions.among(set(workload.region)) | (
+            custom & ~regions.among(set(catalogue.locations["region"]))
+        )
+    wanted = of_type & here
+    elsewhere = kinds.occurring(of_type) - kinds.occurring(wanted)
     if "all" not in workload.purchase:
-        wanted = wanted & (prices["purchase_option"].isin(list(workload.purchase)).to_numpy() | custom)
-    return replace(_book(prices[wanted], catalogue, workload), elsewhere=frozenset(elsewhere))
+        wanted &= purchases.among(set(workload.purchase)) | custom
+    return replace(_book(wanted, coded, catalogue, workload), elsewhere=elsewhere)
 
 
 def accelerator_book(catalogue: Catalogue, types: Sequence[str], workload: Workload) -> PriceBook:
     """Return the prices of attachable accelerators: bought on demand whatever the host, or the user's own rate."""
+    coded = kinds, _, purchases = _columns(catalogue.prices if types else catalogue.prices.iloc[:0])
+    wanted = kinds.among(set(types)) & purchases.among({"on_demand", "custom"})
+    return _book(wanted, coded, catalogue, workload)
+
+
+def _columns(prices: pd.DataFrame) -> tuple[_Coded, _Coded, _Coded]:
+    """Type, region and purchase option of every price row."""
+    return _coded(prices["instance_type"]), _coded(prices["region"]), _coded(prices["purchase_option"])
+
+
+def _book(
+    wanted: BoolArray, coded: tuple[_Coded, _Coded, _Coded], catalogue: Catalogue, workload: Workload
+) -> PriceBook:
     prices: pd.DataFrame = catalogue.prices
-    wanted = prices["instance_type"].isin(list(types)) & prices["purchase_option"].isin(
-        ["on_demand", "custom"]
-    )
-    return _book(prices[wanted], catalogue, workload)
-
-
-def _book(rows: pd.DataFrame, catalogue: Catalogue, workload: Workload) -> PriceBook:
-    own = np.asarray(rows.index.isin(list(catalogue.own)))
-    spot = (rows["purchase_option"] == "spot").to_numpy()
-    stale = spot & (rows["as_of"] < (workload.today - SPOT_MAX_AGE).isoformat()).to_numpy()
-    types, regions, purchases = (
-        _codes(rows[name]) for name in ("instance_type", "region", "purchase_option")
-    )
-    area = types * (regions.max(initial=0) + 1) + regions
+    at = np.flatnonzero(wanted)
+    kinds, regions, purchases = (column.code[at] for column in coded)
+    custom, spot = (coded[2].among({name})[at] for name in ("custom", "spot"))
+    stale, own = np.zeros(at.size, bool), np.zeros(at.size, bool)
+    oldest = (workload.today - SPOT_MAX_AGE).isoformat()
+    stale[spot] = (prices["as_of"].iloc[at[spot]] < oldest).to_numpy()
+    if catalogue.own:
+        own = np.isin(prices.index.to_numpy()[at], list(catalogue.own))
+    area = kinds * (regions.max(initial=0) + 1) + regions
+    place = regions * (purchases.max(initial=0) + 1) + purchases
     key = area * (purchases.max(initial=0) + 1) + purchases
-    order = np.argsort(key)
-    if (np.diff(key[order]) == 0).any():
-        order = np.lexsort((*_preference(rows), stale, ~own, key))
+    steps = np.diff(key)
+    order = np.arange(at.size)
+    if not (steps > 0).all():  # a catalogue is mostly in this order already
+        order = np.lexsort((*_preference(prices.iloc[at]), stale, ~own, key))
         order = order[np.r_[True, np.diff(key[order]) != 0]]
-    custom = (rows["purchase_option"] == "custom").to_numpy()
     if custom.any():
         order = order[custom[order] | ~np.isin(area[order], area[custom])]
-    kept = rows.iloc[order]
-    edges = np.flatnonzero(np.r_[order.size > 0, np.diff(types[order]) != 0, order.size > 0])
-    names = kept["instance_type"].iloc[edges[:-1]]
+    edges = np.flatnonzero(np.r_[order.size > 0, np.diff(kinds[order]) != 0, order.size > 0])
+    names = [coded[0].names[code] for code in kinds[order[edges[:-1]]].tolist()]
     return PriceBook(
-        kept,
-        kept["price_usd_per_hour"].to_numpy(float),
+        prices,
+        at[order],
+        prices["price_usd_per_hour"].to_numpy(float)[at[order]],
         own[order],
         stale[order],
+        place[order],
         dict(zip(names, pairwise(edges.tolist()), strict=True)),
     )
 
@@ -133,21 +179,14 @@ def _preference(rows: pd.DataFrame) -> tuple[npt.NDArray[Any], ...]:
     """Keys, the least important first, that put the better of two rows of one place before the other."""
     rank = {name: place for place, name in enumerate(SPOT_STATISTICS)}
     better = rows["statistic"].map(rank).fillna(len(rank)).to_numpy()
-    zone = _codes(rows["zone"])
     return (
-        _codes(rows["currency"]),
-        _codes(rows["statistic"]),
-        zone,
+        _coded(rows["currency"]).code,
+        _coded(rows["statistic"]).code,
+        _coded(rows["zone"]).code,
         rows["price_usd_per_hour"].to_numpy(float),
-        zone != 0,
+        (rows["zone"] != "").to_numpy(),
         better,
     )
-
-
-def _codes(column: "pd.Series[Any]") -> IntArray:
-    """Integer codes in the order of the text; the empty text is 0 where it occurs, else codes start at 1."""
-    codes, values = pd.factorize(column, sort=True)
-    return np.asarray(codes, np.int64) + (0 if len(values) and values[0] == "" else 1)
 
 
 def join(

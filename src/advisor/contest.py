@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from advisor import ranking
-from advisor.candidates import BoolArray, Candidates, IntArray, unit_cost, unit_cost_served
+from advisor.arrays import BoolArray, FloatArray, IntArray
+from advisor.candidates import Candidates, PriceBook, join, unit_cost, unit_cost_served
 from advisor.constraints import PASSED, STEPS, Facts, Failure, filtered, fitted, late
 from advisor.judgement import Judgement
 from advisor.measurements import Measurement
 from advisor.memory import MemoryCheck, check
-from advisor.tables import FloatArray
 from advisor.workload import Workload
 
 StepArray = npt.NDArray[np.int8]
@@ -112,14 +112,8 @@ def hold(options: Sequence[Option], candidates: Candidates, workload: Workload) 
 
     Suspect measurements come after all others; where only suspects are left, they are lost at the latency step.
     """
-    measurements = [option.measurement for option in options]
     of, price = candidates.measurement, candidates.usd_per_hour
-    units = unit_cost(
-        np.array([m.mean_ms for m in measurements], float),
-        np.array([m.items_in_flight for m in measurements], float),
-        np.array([m.error_fraction for m in measurements], float),
-    )
-    served = unit_cost_served(np.array([m.throughput_per_s for m in measurements], float))
+    units, served = _unit_costs(options)
     cost, cost_served = price * units[of], price * served[of]
     objective = cost_served if workload.objective == "served-cost" else cost
 
@@ -147,6 +141,58 @@ def hold(options: Sequence[Option], candidates: Candidates, workload: Workload) 
     elif doubted.any():
         ranked = np.concatenate([ranked, rank(contest, passed[doubted])])
     return replace(contest, order=ranked)
+
+
+def _unit_costs(options: Sequence[Option]) -> tuple[FloatArray, FloatArray]:
+    """USD per 100,000 for each USD per hour of each option: from the mean latency, and from the throughput."""
+    measurements = [option.measurement for option in options]
+    units = unit_cost(
+        np.array([m.mean_ms for m in measurements], float),
+        np.array([m.items_in_flight for m in measurements], float),
+        np.array([m.error_fraction for m in measurements], float),
+    )
+    return units, unit_cost_served(np.array([m.throughput_per_s for m in measurements], float))
+
+
+def cheapest_places(
+    options: Sequence[Option], book: PriceBook, accelerators: PriceBook, workload: Workload
+) -> list[tuple[Option, int, float, float]]:
+    """Return the cheapest candidate of each region and purchase option that passes every step.
+
+    The price is a common factor of all measurements of one option, so that the one of least cost per dollar is the
+    cheapest at every price: only that one is joined, and a million candidates are never made.
+
+    Returns:
+        Option, row of the book, price in USD per hour and the objective's cost, by rising region and purchase option.
+    """
+    units = _unit_costs(options)[1 if workload.objective == "served-cost" else 0]
+    best: dict[str, int] = {}
+    for place in np.argsort(units, kind="stable").tolist():
+        if _earliest(options[place]) == PASSED and not options[place].suspect:
+            best.setdefault(options[place].measurement.option, place)
+    kept = [options[place] for place in best.values()]
+    if not kept:
+        return []
+    at = [option.measurement.configuration for option in kept]
+    found = join(
+        [a["instance_type"] for a in at],
+        [a["attached_accelerator"] for a in at],
+        [a["attached_accelerator_count"] for a in at],
+        book,
+        accelerators,
+    )
+    cost = found.usd_per_hour * units[list(best.values())][found.measurement]
+    passed = np.flatnonzero(_price_steps(kept, found, cost, workload) == PASSED)
+    where = book.place[found.host_row[passed]]
+    least = np.full(int(where.max(initial=-1)) + 1, inf)
+    np.minimum.at(least, where, cost[passed])
+    first = np.full(least.size, -1)
+    hits = np.flatnonzero(cost[passed] == least[where])[::-1]
+    first[where[hits]] = passed[hits]  # the last write, of the first candidate, stays
+    return [
+        (kept[found.measurement[i]], int(found.host_row[i]), float(found.usd_per_hour[i]), float(cost[i]))
+        for i in first[first >= 0].tolist()
+    ]
 
 
 def _earliest(option: Option) -> int:
@@ -260,6 +306,7 @@ def chances(contest: Contest, places: IntArray) -> Chances:
 
     The error of a log cost is that of log(mean); with one run only, the assumed run-to-run spread is added to it
     (in squares). Options of unknown spread take no part, and nothing is said where fewer than two others are left.
+    Places that sell a contender at the same cost share its chance; dearer ones have none.
     """
     size = contest.candidates.measurement.size
     best, among = np.full(size, nan), np.zeros(size, bool)
@@ -275,8 +322,11 @@ def chances(contest: Contest, places: IntArray) -> Chances:
     )
     dominated = np.isin(contest.candidates.measurement, contest.candidates.measurement[places[known]])
     best[dominated & contest.open] = 0.0
-    best[places[known]] = chance
-    among[places[known]] = ranking.best_set(chance)
+    contender = np.full(len(contest.options), -1)
+    contender[contest.candidates.measurement[places[known]]] = np.arange(known.sum())
+    own = contender[contest.candidates.measurement]
+    same = contest.open & (own >= 0) & (contest.objective_cost == contest.objective_cost[places[known]][own])
+    best[same], among[same] = chance[own[same]], ranking.best_set(chance)[own[same]]
     single = sum(o.measurement.run_count == 1 for o, k in zip(of, known, strict=True) if k)
     return Chances(best, among, nan if left_out else none_kept, left_out, single)
 
