@@ -519,14 +519,14 @@ def test_a_server_elsewhere_needs_to_be_said_what_it_runs_on(tmp_path: Path) -> 
 
 
 def test_the_accelerator_is_the_one_of_the_asked_ordinal_and_must_be_healthy() -> None:
-    from advisor.bench.runner import _placed
+    from advisor.bench.placement import placement
     from advisor.bench.surroundings import elastic_inference
 
     listing = elastic_inference(RECORDED / "describe-accelerators" / "tool.json")
 
     def placed(device: str) -> dict[str, Any]:
         settings = Settings.make(backend="torch", model="m.ts", device=device)
-        return _placed(settings, {"elastic_inference": listing}).columns
+        return placement(settings, {"elastic_inference": listing}).columns
 
     assert placed("eia:0")["attached_accelerator"] == "eia2.medium"
     assert placed("eia:0")["attached_accelerator_count"] == 1

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from advisor.bench.demonstration import Demo, demo
     from advisor.bench.ledger import Progress
-    from advisor.bench.runner import Measured, Result, run
+    from advisor.bench.runner import Result, run
     from advisor.bench.settings import Settings
+    from advisor.bench.trial import Measured
 
 _WHERE: Final = {
     "Demo": "advisor.bench.demonstration",
-    "Measured": "advisor.bench.runner",
+    "Measured": "advisor.bench.trial",
     "Progress": "advisor.bench.ledger",
     "Result": "advisor.bench.runner",
     "Settings": "advisor.bench.settings",

@@ -41,19 +41,17 @@ def surroundings(
     *,
     accelerators: Path | None = None,
     metadata_base: str | None = None,
-    problems: list[str] | None = None,
 ) -> dict[str, Any]:
     """Describe the machine this runs on, as plain JSON values.
 
     Args:
         accelerators: a `describe-accelerators --json` listing of Elastic Inference.
         metadata_base: base URL of the instance metadata service.
-        problems: receives one line for each question that failed.
 
     Raises:
         InputError: the listing cannot be read (it was given on purpose).
     """
-    found = problems if problems is not None else []
+    problems: list[str] = []
     where: dict[str, Any] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -61,13 +59,13 @@ def surroundings(
         "memory_mib": _memory_mib(),
         "load_average": load_average(),
         "thread_settings": _thread_settings(),
-        "gpus": gpus(found),
-        "neuron_devices": neuron_devices(found),
-        **instance(metadata_base, found),
+        "gpus": gpus(problems),
+        "neuron_devices": neuron_devices(problems),
+        **instance(metadata_base, problems),
     }
     if accelerators is not None:
         where["elastic_inference"] = elastic_inference(accelerators)
-    where["problems"] = found
+    where["problems"] = problems
     return {key: value for key, value in where.items() if value not in (None, [], {}, "")}
 
 
