@@ -240,6 +240,23 @@ def test_a_dearer_region_of_an_option_is_never_the_best() -> None:
     assert chances.sum() == pytest.approx(1)
 
 
+def test_places_that_sell_an_option_at_one_cost_share_its_chance() -> None:
+    known = {"latency_std_ms": 0.5, "sample_count": 1000}
+    more = [
+        {"instance_type": "c5.large", "region": region, "price_usd_per_hour": price}
+        for region, price in (("us-east-1", 0.36), ("eu-west-1", 0.37))
+    ]
+    alone = answer(CPU | known, GPU | known).ranked.set_index("option")
+    ranked = answer(CPU | known, GPU | known, prices=[*PRICES, *more], region="all").ranked
+    found = ranked.set_index(["option", "region"])
+    assert 0 < alone["probability_best"]["c5.large"] < 1
+    for region in ("us-west-2", "us-east-1"):
+        assert found["probability_best"]["c5.large", region] == alone["probability_best"]["c5.large"]
+        assert found["among_best"]["c5.large", region] == alone["among_best"]["c5.large"]
+    assert found["probability_best"]["c5.large", "eu-west-1"] == 0
+    assert not found["among_best"]["c5.large", "eu-west-1"]
+
+
 def test_what_a_reader_must_know_is_noted() -> None:
     rows = (
         CPU

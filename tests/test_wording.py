@@ -29,10 +29,39 @@ def test_a_share_is_never_rounded_to_all_or_nothing(fraction: float, shown: str)
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(18.6648, "18.7 ms"), (10.12, "10.2 ms"), (15, "15 ms"), (0.12341, "0.124 ms")]
+    ("edge", "shown"),
+    [(18.6648, "18.7"), (10.12, "10.2"), (15.0, "15"), (0.12341, "0.124"), (1234.2, "1,235"), (99.96, "100"),
+     (10.1, "10.1"), (float("inf"), "unknown")],
+)  # fmt: skip
+def test_a_limit_that_is_kept_is_rounded_up(edge: float, shown: str) -> None:
+    assert wording.lower_limits([edge], None) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("edges", "asked", "shown"),
+    [
+        ([10.12, 10.15], None, ["10.12", "10.2"]),
+        ([10.1213, 10.1214, 10.3], None, ["10.1213", "10.2", "10.3"]),
+        ([10.1201, 10.135], None, ["10.13", "10.2"]),
+        ([10.1201], 10.15, ["10.13"]),
+        ([10.12], 10.12, ["10.12"]),
+        ([10.12], 10.1, ["10.2"]),
+        ([10.12 * (1 + 5e-10)], 10.12, ["10.12"]),
+    ],
 )
-def test_a_limit_that_is_kept_is_rounded_up(value: float, shown: str) -> None:
-    assert wording.at_least_milliseconds(value) == shown
+def test_a_limit_stays_below_the_next_and_on_its_side_of_the_asked_one(
+    edges: list[float], asked: float | None, shown: list[str]
+) -> None:
+    assert wording.lower_limits(edges, asked) == shown
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"),
+    [(1.0, ">99 %"), (0.995, ">99 %"), (0.9949, "99 %"), (0.5, "50 %"), (0.005, "<1 %"), (0.0051, "1 %"),
+     (0.0049, "<1 %"), (1e-20, "<1 %"), (0.0, "<1 %")],
+)  # fmt: skip
+def test_a_chance_is_never_certain(probability: float, shown: str) -> None:
+    assert wording.chance(probability) == shown
 
 
 def test_a_list_counts_what_it_leaves_out() -> None:

@@ -26,6 +26,7 @@ from advisor.judgement import judge
 from advisor.measurements import ask
 from advisor.reasons import Reasons
 from advisor.tables import Benchmarks, Catalogue
+from advisor.wording import lower_limits
 from advisor.workload import Workload
 
 
@@ -70,7 +71,8 @@ def advise(catalogue: Catalogue, benchmarks: Benchmarks, workload: Workload) -> 
     competing = contenders(contest)
     moves = [] if question.latency_limit_ms is None else switches(contest, competing)
     likely = chances(contest, competing)
-    wins_from = {place: edge for edge, place in reversed(moves)}
+    edges = lower_limits([edge for edge, _ in moves], question.latency_limit_ms)
+    wins_from = {place: shown for shown, (_, place) in reversed(list(zip(edges, moves, strict=True)))}
     rejected = _rejected_places(contest)
     reasons = Reasons(contest, catalogue, wins_from).of(rejected)
     ranked_frame, rejected_frame = tables(contest, likely, winning(contest), rejected, reasons)
@@ -90,7 +92,7 @@ def advise(catalogue: Catalogue, benchmarks: Benchmarks, workload: Workload) -> 
         rejected_frame,
         recommended,
         proven,
-        competing,
+        moves,
     )
     return Advice(
         question=question,

@@ -1,6 +1,6 @@
 """What the reader must know: the headline and the notes, worded in one place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Final
@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 
 from advisor.advice import Choice, Note
-from advisor.candidates import IntArray, age_days
+from advisor.candidates import age_days
 from advisor.constraints import PASSED
 from advisor.contest import Chances, Contest, Option
 from advisor.measurements import Asked
 from advisor.tables import Catalogue
 from advisor.wording import (
-    at_least_milliseconds,
+    chance,
     figure,
     listing,
+    lower_limits,
     milliseconds,
     money,
     percent,
@@ -43,7 +44,7 @@ class Answer:
     rejected: pd.DataFrame
     recommended: Choice | None
     proven: Choice | None
-    competing: IntArray
+    moves: Sequence[tuple[float, int]]
 
     def ranked_options(self) -> list[Option]:
         """The ranked options, each once, in the order of the ranking."""
@@ -125,13 +126,10 @@ def _nothing(answer: Answer) -> str:
     what = f"{_served(question)}{_promise(question)} in {regions}"
     if len(answer.ranked):
         return f"No option is proved to serve {what}; {_first_as_measured(answer)}"
-    nearest = [(answer.contest.option(int(p)).judgement.keeps_from_ms, int(p)) for p in answer.competing]
-    near = min(nearest, default=(np.inf, -1))
-    if question.latency_limit_ms is not None and np.isfinite(near[0]):
-        option = answer.contest.option(near[1]).measurement.option
-        return (
-            f"No option serves {what}; the nearest is {option}, which keeps {at_least_milliseconds(near[0])}"
-        )
+    if answer.moves:
+        option = answer.contest.option(answer.moves[0][1]).measurement.option
+        keeps = lower_limits([edge for edge, _ in answer.moves], question.latency_limit_ms)[0]
+        return f"No option serves {what}; the nearest is {option}, which keeps {keeps} ms"
     return f"No option serves {what}"
 
 
@@ -331,7 +329,7 @@ def _about_chances(answer: Answer) -> Iterator[Note]:
         )
     none = answer.chances.none_kept
     if answer.question.latency_limit_ms is not None and not isnan(none) and none > 0.05:
-        yield Note("none_kept", f"the chance that no option keeps the limit is {percent(none)}")
+        yield Note("none_kept", f"the chance that no option keeps the limit is {chance(none)}")
 
 
 def _about_load(answer: Answer) -> Iterator[Note]:

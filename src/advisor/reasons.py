@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from advisor.candidates import IntArray
+from advisor.arrays import IntArray
 from advisor.constraints import STEPS, Failure
 from advisor.contest import Contest
 from advisor.tables import Catalogue
-from advisor.wording import at_least_milliseconds, listing, money, option_name, purchase_name
+from advisor.wording import listing, money, option_name, purchase_name
 
 
 class Reasons:
     """Words the rejections of one contest."""
 
-    def __init__(self, contest: Contest, catalogue: Catalogue, wins_from: Mapping[int, float]) -> None:
+    def __init__(self, contest: Contest, catalogue: Catalogue, wins_from: Mapping[int, str]) -> None:
         """Keep what the clauses need.
 
         Args:
             contest: the candidates with the steps they were lost at.
             catalogue: where else a type is sold.
-            wins_from: place of a candidate -> the limit in ms from which it would be recommended.
+            wins_from: place of a candidate -> the limit in ms from which it would be recommended, as it is written.
         """
         self._contest = contest
         self._catalogue = catalogue
@@ -70,14 +70,14 @@ class Reasons:
         return self._late(place, option.failure) if step == "latency" else option.failure
 
     def _late(self, place: int, failure: Failure) -> Failure:
-        edge = self._wins_from.get(place)
-        if edge is None:
+        limit = self._wins_from.get(place)
+        if limit is None:
             return failure
         words = {"cost": "cheapest", "served-cost": "cheapest", "latency": "fastest"}[
             self._contest.workload.objective
         ]
         cost = money(float(self._contest.objective_cost[place]))
-        reason = f"{failure.reason}; would be {words} from {at_least_milliseconds(edge)} ({cost})"
+        reason = f"{failure.reason}; would be {words} from {limit} ms ({cost})"
         return Failure(failure.step, failure.value, failure.limit, failure.unit, reason)
 
     def _unavailable(self, place: int) -> Failure:

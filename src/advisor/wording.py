@@ -1,7 +1,7 @@
 """How names and figures are written in the sentences of an answer: reasons, notes, headline."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 
 
 def _decimals(value: float) -> int:
@@ -20,11 +20,37 @@ def figure(value: float) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown and len(shown) > 6 else shown
 
 
-def at_least_milliseconds(value: float) -> str:
-    """Write a latency rounded up to three significant digits: a limit of that much is kept."""
-    step = 10.0 ** (floor(log10(value)) - 2)
-    rounded = ceil(value / step - 1e-9) * step
-    return milliseconds(float(f"{rounded:.12g}"))
+def lower_limits(edges: Sequence[float], asked: float | None) -> list[str]:
+    """Write rising limits rounded up, so that each, when typed, gives the answer that begins at its edge.
+
+    Three significant digits, and more where those would pass the next edge, or an asked limit at or above the edge.
+    An edge of infinity is `unknown`.
+
+    Args:
+        edges: least limits in ms of some answers, rising.
+        asked: the limit of the question in ms.
+    """
+    shown = []
+    for edge, following in zip(edges, [*edges, inf][1:], strict=True):
+        ceiling = asked if asked is not None and edge <= asked * (1 + 1e-9) else inf
+        found = rounded = edge
+        for digits in range(3, 13):
+            rounded = _rounded_up(edge, digits)
+            if rounded < following and rounded <= ceiling:
+                found = rounded
+                break
+        else:
+            found = min(rounded, ceiling)
+        shown.append(f"{found:,.12g}" if isfinite(found) else "unknown")
+    return shown
+
+
+def _rounded_up(value: float, digits: int) -> float:
+    """Round up to significant digits, whole numbers at the most."""
+    if not isfinite(value):
+        return value
+    decimals = max(0, digits - 1 - floor(log10(value)))
+    return float(f"{ceil(value * 10**decimals - 1e-9) / 10**decimals:.12g}")
 
 
 def milliseconds(value: float) -> str:
@@ -48,6 +74,13 @@ def percent(fraction: float) -> str:
     if shown == "0" and fraction > 0:
         return "under 0.1 %"
     return f"{shown} %"
+
+
+def chance(probability: float) -> str:
+    """Write a probability in whole per cent; what a model says is never certain: never 0 % or 100 %."""
+    if probability >= 0.995:
+        return ">99 %"
+    return "<1 %" if probability <= 0.005 else f"{100 * probability:.0f} %"
 
 
 def listing(names: Iterable[object], most: int = 6) -> str:

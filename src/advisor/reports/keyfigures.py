@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from advisor.advice import Advice, Switch
+from advisor.advice import Advice
 from advisor.evidence import Estimate
 from advisor.reports import presentation as say
 from advisor.reports.presentation import Presentation
 from advisor.text import printable
+from advisor.wording import chance
 
 
 def asked(advice: Advice) -> str:
@@ -73,7 +74,7 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
         ),
         (
             "Chance of being best",
-            "unknown" if best.probability_best is None else say.percent(best.probability_best),
+            "unknown" if best.probability_best is None else chance(best.probability_best),
             f"evidence {say.evidence_cell(row)[0]}",
         ),
     ]
@@ -106,12 +107,12 @@ def _with_signs(text: str) -> str:
 def _nearest(advice: Advice, presentation: Presentation) -> tuple[str, str, str]:
     """Return the option that qualifies at the least limit above the asked one, that limit, and its cost."""
     limit = advice.question.latency_limit_ms
-    for switch in advice.switches:
+    for switch, stretch in zip(advice.switches, say.stretches(advice), strict=True):
         if switch.option is not None and (limit is None or switch.from_ms >= limit):
             cost = switch.cost_usd_per_100k
             return (
                 printable(switch.option),
-                f"{say.milliseconds(switch.from_ms)} ms",
+                f"{stretch.removeprefix('from ').split()[0]} ms",
                 "unknown" if cost is None else f"${say.money(say.shown_cost(cost, presentation.per))}",
             )
     return "none", "unknown", "unknown"
@@ -131,25 +132,14 @@ def _first(advice: Advice) -> Advice:
 def would_change(advice: Advice, presentation: Presentation) -> list[str]:
     """Say what would change the answer: the neighbouring stretches of limits, and the next option's winning price."""
     said = []
-    limit = advice.question.latency_limit_ms
-    if limit is not None:
-        here = next((at for at, switch in enumerate(advice.switches) if _holds(switch, limit)), None)
-        if here is not None:
-            several = len({(s.region, s.purchase_option) for s in advice.switches if s.option}) > 1
-            around = [
-                *advice.switches[here + 1 : here + 2],
-                *reversed(advice.switches[max(0, here - 2) : here]),
-            ]
-            for switch in around:
-                stretch, who = say.switch_text(switch, presentation.per, several)
-                said.append(printable(f"limit {stretch}: {who}"))
+    here = say.asked_stretch(advice)
+    if here is not None:
+        moves = say.movement(advice, presentation.per)
+        around = [*moves[here + 1 : here + 2], *reversed(moves[max(0, here - 2) : here])]
+        said += [printable(f"limit {stretch}: {who}") for stretch, who in around]
     said += [
         printable(f"{option} {how}")
         for option, how in say.reversals(_first(advice), 2)
         if advice.recommended is not None
     ]
     return said
-
-
-def _holds(switch: Switch, limit: float) -> bool:
-    return switch.from_ms <= limit and (switch.to_ms is None or limit < switch.to_ms)

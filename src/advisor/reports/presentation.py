@@ -14,7 +14,7 @@ import pandas as pd
 from advisor.advice import Advice, Choice, Switch
 from advisor.evidence import Estimate
 from advisor.tables import HOURS_PER_MONTH
-from advisor.wording import purchase_name
+from advisor.wording import chance, lower_limits, purchase_name
 
 Per = Literal["1k", "100k", "1M"]
 PER: Final[Mapping[Per, int]] = {"1k": 1_000, "100k": 100_000, "1M": 1_000_000}
@@ -313,7 +313,7 @@ def ranking_columns(advice: Advice, presentation: Presentation) -> list[Column]:
         )
     columns.append(Column("month", "$/month", figure("cost_usd_per_month", whole_money), True))
     if any(known(row["probability_best"]) for row in shown):
-        columns.append(Column("best", "best", figure("probability_best", percent), True))
+        columns.append(Column("best", "best", figure("probability_best", chance), True))
     columns.append(Column("evidence", "evidence", [evidence_cell(row) for row in shown]))
     return columns
 
@@ -401,37 +401,56 @@ def bill(advice: Advice) -> list[str]:
     ]
 
 
-def switch_text(switch: Switch, per: Per, several_places: bool) -> tuple[str, str]:
-    """Write a stretch of limits and who wins there."""
-    if switch.to_ms is None:
-        stretch = f"from {milliseconds(switch.from_ms)} ms"
-    elif switch.from_ms <= 0:
-        stretch = f"below {milliseconds(switch.to_ms)} ms"
-    else:
-        stretch = f"{milliseconds(switch.from_ms)} to {milliseconds(switch.to_ms)} ms"
-    if switch.option is None:
-        return stretch, "nothing qualifies"
-    where = (
-        f" in {switch.region}, {words(switch.purchase_option)}" if several_places and switch.region else ""
-    )
-    cost = (
-        "" if switch.cost_usd_per_100k is None else f" (${money(shown_cost(switch.cost_usd_per_100k, per))})"
-    )
-    return stretch, f"{switch.option}{where}{cost}"
+def stretches(advice: Advice) -> list[str]:
+    """Write the stretches of limits of `advice.switches`; each limit, when asked, gives the answer that begins there."""
+    begins = [switch for switch in advice.switches if switch.from_ms > 0]
+    limits = lower_limits([switch.from_ms for switch in begins], advice.question.latency_limit_ms)
+    shown = {switch.from_ms: limit for switch, limit in zip(begins, limits, strict=True)}
+
+    def written(switch: Switch) -> str:
+        if switch.to_ms is None:
+            return f"from {shown.get(switch.from_ms, '0')} ms"
+        to = shown.get(switch.to_ms) or milliseconds(switch.to_ms)
+        return f"below {to} ms" if switch.from_ms <= 0 else f"{shown[switch.from_ms]} to {to} ms"
+
+    return [written(switch) for switch in advice.switches]
+
+
+def winners(advice: Advice, per: Per) -> list[str]:
+    """Write who wins in each stretch of `advice.switches`."""
+    several = len({(s.region, s.purchase_option) for s in advice.switches if s.option is not None}) > 1
+    said = []
+    for switch in advice.switches:
+        if switch.option is None:
+            said.append("nothing qualifies")
+            continue
+        where = f" in {switch.region}, {words(switch.purchase_option)}" if several and switch.region else ""
+        usd = switch.cost_usd_per_100k
+        said.append(switch.option + where + ("" if usd is None else f" (${money(shown_cost(usd, per))})"))
+    return said
 
 
 def movement(advice: Advice, per: Per) -> list[tuple[str, str]]:
     """Return how the recommendation moves with the limit: stretches of limits and who wins there."""
-    several = len({(s.region, s.purchase_option) for s in advice.switches if s.option is not None}) > 1
     limit = advice.question.latency_limit_ms
-    said = []
-    for switch in advice.switches:
-        stretch, who = switch_text(switch, per, several)
-        asked = (
-            limit is not None and switch.from_ms <= limit and (switch.to_ms is None or limit < switch.to_ms)
-        )
-        said.append((stretch, f"{who}   <- asked: {plain(limit)} ms" if asked and limit is not None else who))
-    return said
+    asked = asked_stretch(advice)
+    return [
+        (stretch, f"{who}   <- asked: {plain(limit)} ms" if limit is not None and place == asked else who)
+        for place, (stretch, who) in enumerate(zip(stretches(advice), winners(advice, per), strict=True))
+    ]
+
+
+def asked_stretch(advice: Advice) -> int | None:
+    """Return the place in `advice.switches` of the stretch that holds the asked limit."""
+    limit = advice.question.latency_limit_ms
+    if limit is None:
+        return None
+    begun = [
+        place
+        for place, switch in enumerate(advice.switches)
+        if switch.from_ms <= limit or math.isclose(switch.from_ms, limit, rel_tol=1e-9)
+    ]
+    return begun[-1] if begun else None
 
 
 def reversals(advice: Advice, top: int) -> list[tuple[str, str]]:
@@ -487,7 +506,12 @@ def legend(advice: Advice, top: int) -> str:
         said.append("best: chance of being the cheapest that keeps the promise")
     if not said:
         return ""
-    return f"{'; '.join(said)}; intervals and proofs at {percent(advice.question.confidence)}"
+    what = (
+        ""
+        if all(row["grade"] == "A" for row in rows)
+        else ", of the run that was measured, not of the next hour"
+    )
+    return f"{'; '.join(said)}; intervals and proofs at {percent(advice.question.confidence)}{what}"
 
 
 def unmeasured(advice: Advice, shown: int = 8) -> str:

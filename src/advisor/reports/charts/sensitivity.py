@@ -8,21 +8,13 @@ import pandas as pd
 from advisor.advice import Advice, Switch
 from advisor.reports.charts.points import labels, left_out
 from advisor.reports.charts.style import KIND_WORDS, SERIES, Figure, dressed, ground, kind_colour, log_ticks
-from advisor.reports.presentation import hourly, known, milliseconds, money, plain, words
+from advisor.reports.presentation import asked_stretch, hourly, known, money, plain, stretches, words
 from advisor.text import printable
 
 _STRETCHES: Final = 60
 _OPTIONS: Final = 16
 _NOTHING: Final = "nothing qualifies"
 _LARGEST_RISE: Final = 3.0
-
-
-def _stretch_words(switch: Switch) -> str:
-    if switch.to_ms is None:
-        return f"from {milliseconds(switch.from_ms)} ms up"
-    if switch.from_ms <= 0:
-        return f"below {milliseconds(switch.to_ms)} ms"
-    return f"{milliseconds(switch.from_ms)} to {milliseconds(switch.to_ms)} ms"
 
 
 def limit_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
@@ -45,20 +37,21 @@ def limit_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
     ]
     lowest, highest = min([limit, *ends]) / 1.35, max([limit, *ends]) * 1.6
     places = {(s.region, s.purchase_option) for s in advice.switches if s.option is not None}
-    shown = _nearest(advice.switches, limit)
+    here = asked_stretch(advice)
+    shown = _nearest(list(zip(advice.switches, stretches(advice), strict=True)), here or 0)
     rows = pd.DataFrame(
         [
             {
                 "who": _who(switch, several=len(places) > 1),
                 "from_ms": max(switch.from_ms, lowest),
                 "to_ms": highest if switch.to_ms is None else switch.to_ms,
-                "stretch": _stretch_words(switch),
+                "stretch": stretch,
                 "cost_words": "" if switch.cost_usd_per_100k is None else f"${money(switch.cost_usd_per_100k)}",
-                "asked": switch.from_ms <= limit and (switch.to_ms is None or limit < switch.to_ms),
+                "asked": here is not None and switch is advice.switches[here],
                 "nothing": switch.option is None,
                 "late": switch.from_ms > math.sqrt(lowest * highest),
             }
-            for switch in shown
+            for switch, stretch in shown
         ]
     )  # fmt: skip
     rows["said"] = [
@@ -113,13 +106,10 @@ def limit_sensitivity(advice: Advice, *, dark: bool = False) -> Figure:
     )
 
 
-def _nearest(switches: tuple[Switch, ...], limit: float) -> list[Switch]:
+def _nearest(switches: list[tuple[Switch, str]], asked: int) -> list[tuple[Switch, str]]:
     """Keep the stretches around the asked limit."""
-    asked = next(
-        (i for i, s in enumerate(switches) if s.from_ms <= limit and (s.to_ms is None or limit < s.to_ms)), 0
-    )
     first = max(0, min(asked - _STRETCHES // 2, len(switches) - _STRETCHES))
-    return list(switches[first : first + _STRETCHES])
+    return switches[first : first + _STRETCHES]
 
 
 def _who(switch: Switch, *, several: bool) -> str:
