@@ -1,6 +1,5 @@
 """A candidate beside a baseline: what changed in latency, throughput, price and cost, and whether that is more than chance."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import expm1, isfinite, isnan, log, nan, sqrt
@@ -19,8 +18,8 @@ from advisor.evidence import (
     mean_change,
     quantile_change,
 )
-from advisor.measurements import Measurement, ask
-from advisor.tables import Benchmarks, Catalogue
+from advisor.measurements import Measurement, ask, option_key
+from advisor.tables import Benchmarks, Catalogue, percentile_column
 from advisor.text import closest
 from advisor.wording import figure, listing, percent
 from advisor.workload import Workload
@@ -107,11 +106,11 @@ def find(benchmarks: Benchmarks, option: str | None, workload: Workload) -> Meas
     """
     asked = ask(benchmarks, workload)
     options = sorted({one.option for one in asked.measurements})
-    wanted = None if option is None else _typed(option)
+    wanted = None if option is None else option_key(option)
     found = [
         one
         for one in asked.measurements
-        if (wanted is None or _typed(one.option) == wanted)
+        if (wanted is None or option_key(one.option) == wanted)
         and (not workload.batch_size or one.configuration["batch_size"] in workload.batch_size)
         and (not workload.concurrency or one.configuration["concurrency"] in workload.concurrency)
     ]
@@ -139,10 +138,6 @@ def _differing(measurements: Sequence[Measurement]) -> list[str]:
     ]
     options = sorted({one.option for one in measurements})
     return [f"option ({listing(options, 8)})", *told] if len(options) > 1 else told
-
-
-def _typed(option: str) -> str:
-    return re.sub(r"\+1x(?=[a-z])", "+", re.sub(r"\s+", "", option).lower())
 
 
 def hourly_price(catalogue: Catalogue, measurement: Measurement, workload: Workload) -> float:
@@ -244,7 +239,7 @@ def _log_mean(mean: float, side: Measurement, assessed: Assessment | None) -> Lo
 
 
 def _percentile(percentile: float, sides: Pair, assessed: Assessed) -> Change:
-    name = f"latency_p{percentile:g}_ms".replace(".", "_")
+    name = percentile_column(percentile)
     first, second = (
         one.quantile_ms if one is not None else _reported(side, percentile)
         for side, one in zip(sides, assessed, strict=True)

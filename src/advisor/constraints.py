@@ -8,9 +8,10 @@ from typing import Any, Final, cast, get_args
 import pandas as pd
 
 from advisor import memory
+from advisor.errors import QuestionError
 from advisor.judgement import Judgement
-from advisor.measurements import Measurement
-from advisor.tables import Accelerators, Catalogue, Instances, Kind, Step
+from advisor.measurements import Measurement, option_key
+from advisor.tables import MIB_PER_GIB, Accelerators, Catalogue, Instances, Kind, Step, kind_of
 from advisor.text import closest
 from advisor.wording import figure, listing, milliseconds, percent
 from advisor.workload import Workload
@@ -18,8 +19,6 @@ from advisor.workload import Workload
 STEPS: Final[tuple[Step, ...]] = get_args(Step)
 PASSED: Final = len(STEPS)
 """Code of an option that passed every step; a step's code is its place in `STEPS`."""
-
-_MIB_PER_GIB: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ class Facts:
         kind: what serves.
         cpu_arch: x86_64 or arm64; empty: unknown.
         hardware: memory of the host and the devices.
-        closed: what of the option is no longer sold, in words ("eia2.medium"); empty: all is sold or unknown.
-        closed_types: the types that are no longer sold.
+        closed_types: the types that are no longer sold; empty: all are sold, or it is not known.
         closed_on: date of that fact.
         sources: source ids of the hardware facts with their dates.
     """
@@ -100,14 +98,7 @@ def _facts(
 def _kind(host: dict[str, Any] | None, attached: str) -> Kind:
     if attached:
         return "attached"
-    if host is None:
-        return "other"
-    built_in = str(host["accelerator_kind"])
-    if built_in in {"gpu", "inferentia", "trainium", "other"}:
-        return cast(Kind, built_in)
-    if built_in == "":
-        return "other"
-    return {"arm64": "graviton", "x86_64": "cpu"}.get(str(host["cpu_arch"]).removesuffix("_mac"), "other")  # type: ignore[return-value]
+    return "other" if host is None else kind_of(host["accelerator_kind"], host["cpu_arch"])
 
 
 def _hardware(
@@ -161,20 +152,14 @@ def _excluded(at: dict[str, Any], option: str, exclude: tuple[str, ...]) -> str:
     host, attached = at["instance_type"], at["attached_accelerator"]
     family = host.rpartition(".")[0]
     names = {
-        _typed(option),
+        option_key(option),
         host,
         attached,
         family,
         family.removeprefix("ml."),
         attached.partition(".")[0],
     } - {""}
-    return next((name for name in exclude if _typed(name) in names), "")
-
-
-def _typed(option: str) -> str:
-    """An option's name without the freedom of writing: `m5.large + 1 x eia2.medium` is `m5.large+eia2.medium`."""
-    packed = re.sub(r"\s+", "", option).lower()
-    return re.sub(r"\+1x(?=[a-z])", "+", packed)
+    return next((name for name in exclude if option_key(name) in names), "")
 
 
 def fitted(
@@ -196,11 +181,11 @@ def fitted(
     )
     where = "each device" if on_device else "the host"
     reason = f"needs {_gib(limit)} on {where}, which has {_gib(value)}"
-    return Failure("memory", value / _MIB_PER_GIB, limit / _MIB_PER_GIB, "GiB", reason)
+    return Failure("memory", value / MIB_PER_GIB, limit / MIB_PER_GIB, "GiB", reason)
 
 
 def _gib(mib: float) -> str:
-    return f"{figure(mib / _MIB_PER_GIB)} GiB"
+    return f"{figure(mib / MIB_PER_GIB)} GiB"
 
 
 def late(measurement: Measurement, judgement: Judgement, workload: Workload) -> Failure | None:
@@ -266,8 +251,6 @@ def check_names(workload: Workload, catalogue: Catalogue) -> None:
     Raises:
         QuestionError: with the closest name.
     """
-    from advisor.errors import QuestionError
-
     regions = set(catalogue.locations["region"]) | set(catalogue.prices["region"].unique())
     for region in workload.region:
         if region != "all" and region not in regions:

@@ -79,6 +79,12 @@ class Measurement:
         return nan if self.sample_count is None else self.error_count / (self.error_count + self.sample_count)
 
 
+def option_key(option: str) -> str:
+    """Return an option's name without the freedom of writing: `m5.large + 1 x eia2.medium` is `m5.large+eia2.medium`."""
+    packed = re.sub(r"\s+", "", option).lower()
+    return re.sub(r"\+1x(?=[a-z])", "+", packed)
+
+
 @dataclass(frozen=True)
 class Asked:
     """The rows that answer a question.

@@ -36,6 +36,7 @@ Measured = Literal["meets", "misses", "unknown"]
 
 HOURS_PER_MONTH: Final = 730.0
 HOURS_PER_YEAR: Final = 8760.0
+MIB_PER_GIB: Final = 1024
 
 
 def column(meaning: str, unit: str = "", **checks: Any) -> Any:
@@ -289,6 +290,17 @@ class Catalogue:
     sources: DataFrame[Sources]
     origin: tuple[str, ...] = ()
     own: frozenset[int] = frozenset()
+
+    @property
+    def types(self) -> frozenset[str]:
+        """Every type that a result file may name: those with hardware facts or a price, and the accelerators."""
+        return frozenset(
+            {
+                *self.instances["instance_type"],
+                *self.prices["instance_type"],
+                *self.accelerators["accelerator_type"],
+            }
+        )
 
 
 class Ranked(_Table):

@@ -21,7 +21,6 @@ from advisor.data import committed
 from advisor.errors import AdvisorError, InputError
 from advisor.prices import store
 from advisor.prices.catalogue import PRICES_VARIABLE, overlay
-from advisor.reports import offers
 from advisor.tables import Benchmarks, Catalogue, Prices
 from advisor.text import printable
 from advisor.workload import Workload
@@ -162,7 +161,7 @@ def _read(
 
 def _read_results(upload: Upload, catalogue: Catalogue) -> Benchmarks:
     return formats.read_upload(
-        upload.name, upload.data, known_types=offers.types(catalogue), max_expanded_bytes=MOST_EXPANDED_BYTES
+        upload.name, upload.data, known_types=catalogue.types, max_expanded_bytes=MOST_EXPANDED_BYTES
     )
 
 
@@ -191,7 +190,7 @@ def _catalogue(content: str) -> Catalogue:  # noqa: ARG001 - the key of the cach
 def _benchmarks(content: str, given: tuple[str, ...], _known: Catalogue) -> Benchmarks:  # noqa: ARG001
     if not given:
         return formats.packaged()
-    return formats.read(given, known_types=offers.types(_known), max_expanded_bytes=MOST_EXPANDED_BYTES)
+    return formats.read(given, known_types=_known.types, max_expanded_bytes=MOST_EXPANDED_BYTES)
 
 
 def _content(places: Iterable[Path]) -> str:

@@ -1,12 +1,12 @@
 """The rows behind the numbers as tables to sort, filter and take away: headings with units, text that stays text."""
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any, Final
 
 import pandas as pd
 
 from advisor.advice import Advice
+from advisor.candidates import age_days
 from advisor.reports import presentation as say
 from advisor.tables import Benchmarks, Catalogue, percentile_columns
 from advisor.text import inert_cell
@@ -89,7 +89,7 @@ def sources(advice: Advice) -> pd.DataFrame:
             "source": inert_cell(source.source),
             "what it is": inert_cell(source.description),
             "as of": source.as_of,
-            "age, days": _age(source.as_of, advice.question.today),
+            "age, days": age_days(advice.question.today, source.as_of),
             "rows": source.row_count,
         }
         for source in advice.sources
@@ -168,10 +168,3 @@ def _named(rows: pd.DataFrame, names: Mapping[str, str], advice: Advice) -> pd.D
         if not empty or heading in _ALWAYS:
             shown[heading] = cells
     return pd.DataFrame(shown).reset_index(drop=True)
-
-
-def _age(as_of: str, today: date) -> int | None:
-    try:
-        return (today - date.fromisoformat(as_of)).days
-    except ValueError:
-        return None

@@ -54,16 +54,5 @@ def excludable(benchmarks: Benchmarks, model: str | None) -> list[str]:
     return _once([*families, *types])
 
 
-def types(catalogue: Catalogue) -> frozenset[str]:
-    """Return every type that a result file may name: those with hardware facts or a price, and the accelerators."""
-    return frozenset(
-        {
-            *catalogue.instances["instance_type"],
-            *catalogue.prices["instance_type"],
-            *catalogue.accelerators["accelerator_type"],
-        }
-    )
-
-
 def _once(names: Iterable[Hashable]) -> list[str]:
     return [str(name) for name in dict.fromkeys(names)]

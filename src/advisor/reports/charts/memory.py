@@ -8,12 +8,12 @@ from advisor.advice import Advice
 from advisor.reports.charts.points import everything, left_out
 from advisor.reports.charts.style import DASHES, SERIES, Figure, dressed, ground
 from advisor.reports.presentation import known, number
+from advisor.tables import MIB_PER_GIB
 from advisor.text import printable
 
 _OPTIONS: Final = 30
 _NEEDED: Final = ("memory_needed_mib", "accelerator_memory_needed_mib")
 _COLUMNS: Final = ("option", *_NEEDED, "memory_mib", "accelerator_memory_mib")
-_MIB_PER_GIB: Final = 1024
 _WIDEST_PERCENT: Final = 160.0
 
 
@@ -40,7 +40,7 @@ def memory(advice: Advice, *, dark: bool = False) -> Figure:
                         "option": printable(row["option"]),
                         "where": where,
                         "percent": min(100 * needed / there, _WIDEST_PERCENT),
-                        "said": f"{number(needed / _MIB_PER_GIB, 2)} of {number(there / _MIB_PER_GIB, 2)} GiB"
+                        "said": f"{number(needed / MIB_PER_GIB, 2)} of {number(there / MIB_PER_GIB, 2)} GiB"
                         + ("" if needed <= there else ": does not fit"),
                         "fits": needed <= there,
                     }
