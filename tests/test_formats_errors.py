@@ -348,7 +348,7 @@ class TestParquet:
 
 
 def test_a_run_id_that_counts_requests_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("advisor.formats.rows.MOST_RUNS", 3)
+    monkeypatch.setattr("advisor.formats.runs.MOST_RUNS", 3)
     text = f"{RAW},run_id\n" + "".join(f"net,c5.large,1,{at}\n" for at in range(4))
     assert said(text) == "f line 5: has more than 3 runs: does run_id count requests?"
 

@@ -13,7 +13,7 @@ from advisor.data import committed
 from advisor.errors import InputError
 from advisor.formats import delimited, json_array, json_lines, parquet, spreadsheet
 from advisor.formats.rows import Rows, assemble, plain
-from advisor.formats.source import GIB, Source
+from advisor.formats.source import MAX_EXPANDED_BYTES, Source
 from advisor.formats.writing import write
 from advisor.tables import Benchmarks
 from advisor.text import printable
@@ -49,7 +49,7 @@ def read(
     paths: str | Path | Iterable[str | Path],
     *,
     known_types: Collection[str] | None = None,
-    max_expanded_bytes: int = 4 * GIB,
+    max_expanded_bytes: int = MAX_EXPANDED_BYTES,
 ) -> Benchmarks:
     """Read result files.
 
@@ -76,7 +76,10 @@ def together(parts: Sequence[Rows]) -> Benchmarks:
 
 
 def read_files(
-    files: Iterable[Path], *, known_types: Collection[str] | None = None, max_expanded_bytes: int = 4 * GIB
+    files: Iterable[Path],
+    *,
+    known_types: Collection[str] | None = None,
+    max_expanded_bytes: int = MAX_EXPANDED_BYTES,
 ) -> list[Rows]:
     """Read files one by one, not yet put together."""
     return [
@@ -90,7 +93,7 @@ def read_upload(
     data: bytes,
     *,
     known_types: Collection[str] | None = None,
-    max_expanded_bytes: int = 4 * GIB,
+    max_expanded_bytes: int = MAX_EXPANDED_BYTES,
 ) -> Benchmarks:
     """Read one file from its bytes; the name is only shown, no file of that name is touched.
 
@@ -192,6 +195,7 @@ def _read(source: Source, name: str, known_types: Collection[str] | None) -> Row
 __all__ = [
     "EXTENSIONS",
     "FORMATS",
+    "MAX_EXPANDED_BYTES",
     "Format",
     "combine",
     "find",

@@ -10,7 +10,7 @@ from advisor.arrays import FloatArray
 from advisor.formats import cells, columns
 from advisor.formats.cells import Numbers
 from advisor.formats.columns import Column
-from advisor.formats.rows import CODED, VARYING, Coded, Requests
+from advisor.formats.runs import CODED, VARYING, Coded, Requests
 from advisor.tables import BENCHMARK_KEY
 
 _NO_CODES: Final = np.empty(0, dtype=np.int32)

@@ -13,8 +13,10 @@ from typing import Final
 from advisor.errors import InputError
 from advisor.formats import arrow, cells, columns
 from advisor.formats.cells import Numbers
-from advisor.formats.rows import VARYING, Block, Misplaced, Requests, Rows, Runs, Table, read_table
+from advisor.formats.rows import Rows
+from advisor.formats.runs import VARYING, Misplaced, Requests, Runs
 from advisor.formats.source import Source
+from advisor.formats.table import Block, Table, read_table
 from advisor.text import printable
 
 BLOCK_ROWS: Final = 50_000

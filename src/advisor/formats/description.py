@@ -3,7 +3,7 @@
 from typing import Final
 
 from advisor.formats.columns import DEFAULTS, RAW, VERSION, declared
-from advisor.formats.rows import VARYING
+from advisor.formats.runs import VARYING
 from advisor.tables import BenchmarkRows
 
 _REQUIRED: Final = ("model", "instance_type")

@@ -8,8 +8,9 @@ from typing import Any, Final
 from advisor.errors import InputError
 from advisor.formats import columns
 from advisor.formats.json_lines import HEADER, blocks, loads
-from advisor.formats.rows import Rows, Table, read_table
+from advisor.formats.rows import Rows
 from advisor.formats.source import Source, encoding_of
+from advisor.formats.table import Table, read_table
 
 _OBJECT: Final = re.compile(r'\{\s*("advisor_result"\s*:\s*\d+\s*,\s*)?"rows"\s*:')
 

@@ -10,8 +10,10 @@ from advisor.errors import InputError
 from advisor.formats import columns
 from advisor.formats.cells import Cell, Numbers
 from advisor.formats.delimited import BLOCK_ROWS, lines
-from advisor.formats.rows import INTERRUPTED, Block, Rows, Runs, Table, add_block, read_table
+from advisor.formats.rows import INTERRUPTED, Rows
+from advisor.formats.runs import Runs
 from advisor.formats.source import Source, encoding_of
+from advisor.formats.table import Block, Table, add_block, read_table
 from advisor.text import clean
 
 HEADER: Final = "advisor_result"

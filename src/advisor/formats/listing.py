@@ -9,6 +9,7 @@ from advisor.errors import QuestionError
 from advisor.formats.rows import Rows, assemble
 from advisor.tables import Benchmarks, percentile_columns
 from advisor.text import closest
+from advisor.wording import option_name
 
 _MOST_NAMED: Final = 8
 
@@ -72,8 +73,8 @@ def of_model(benchmarks: Benchmarks, model: str) -> pd.DataFrame:
 def option_names(rows: pd.DataFrame) -> list[str]:
     """Return how the option of each row is shown: `m5.large + 2 x eia2.medium`."""
     return [
-        host if not accelerator else f"{host} + {f'{count} x ' if count > 1 else ''}{accelerator}"
-        for host, accelerator, count in zip(
+        option_name(*option)
+        for option in zip(
             rows["instance_type"],
             rows["attached_accelerator"],
             rows["attached_accelerator_count"],

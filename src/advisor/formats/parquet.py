@@ -9,8 +9,10 @@ from advisor.errors import InputError
 from advisor.formats import arrow, columns
 from advisor.formats.cells import Cell, Numbers
 from advisor.formats.json_lines import HEADER, cell
-from advisor.formats.rows import VARYING, Block, Misplaced, Rows, Runs, Table, read_table
+from advisor.formats.rows import Rows
+from advisor.formats.runs import VARYING, Misplaced, Runs
 from advisor.formats.source import Source
+from advisor.formats.table import Block, Table, read_table
 
 _BATCH_ROWS: Final = 2**16
 _INDEX: Final = "__index_level_"

@@ -8,6 +8,8 @@ from typing import Any, BinaryIO, Final, cast
 from advisor.errors import InputError
 
 GIB: Final = 2**30
+MAX_EXPANDED_BYTES: Final = 4 * GIB
+"""What compressed input may expand to where nobody says."""
 HEAD_BYTES: Final = 2**16
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -60,7 +62,7 @@ class Source:
     name: str
     path: Path | None = None
     data: bytes | None = None
-    max_expanded_bytes: int = 4 * GIB
+    max_expanded_bytes: int = MAX_EXPANDED_BYTES
 
     def too_large(self) -> InputError:
         """Return the error of input that expands beyond the limit."""

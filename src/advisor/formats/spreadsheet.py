@@ -10,8 +10,9 @@ from typing import Any, BinaryIO, Final
 from advisor.errors import InputError
 from advisor.formats import columns
 from advisor.formats.cells import Cell
-from advisor.formats.rows import Block, Rows, Table, read_table
+from advisor.formats.rows import Rows
 from advisor.formats.source import Source
+from advisor.formats.table import Block, Table, read_table
 from advisor.text import printable
 
 LAST_ROW: Final = 2**20

@@ -15,7 +15,8 @@ import numpy as np
 from advisor.errors import InputError
 from advisor.formats import cells, columns
 from advisor.formats.json_lines import HEADER
-from advisor.formats.rows import CODED, VARYING, plain
+from advisor.formats.rows import plain
+from advisor.formats.runs import CODED, VARYING
 from advisor.tables import Benchmarks, percentile_columns
 from advisor.text import closest, printable
 
