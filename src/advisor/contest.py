@@ -154,6 +154,11 @@ def _unit_costs(options: Sequence[Option]) -> tuple[FloatArray, FloatArray]:
     return units, unit_cost_served(np.array([m.throughput_per_s for m in measurements], float))
 
 
+def _objective_units(options: Sequence[Option], workload: Workload) -> FloatArray:
+    """The one of the two that the question compares."""
+    return _unit_costs(options)[1 if workload.objective == "served-cost" else 0]
+
+
 def cheapest_places(
     options: Sequence[Option], book: PriceBook, accelerators: PriceBook, workload: Workload
 ) -> list[tuple[Option, int, float, float]]:
@@ -165,7 +170,7 @@ def cheapest_places(
     Returns:
         Option, row of the book, price in USD per hour and the objective's cost, by rising region and purchase option.
     """
-    units = _unit_costs(options)[1 if workload.objective == "served-cost" else 0]
+    units = _objective_units(options, workload)
     best: dict[str, int] = {}
     for place in np.argsort(units, kind="stable").tolist():
         if _earliest(options[place]) == PASSED and not options[place].suspect:
@@ -356,9 +361,7 @@ def winning(contest: Contest) -> tuple[FloatArray, FloatArray]:
     if rivals.size:
         cheapest = rivals[np.argmin(cost[rivals])]
         others[cheapest] = np.delete(cost[rivals], np.argmin(cost[rivals])).min() if rivals.size > 1 else nan
-    per_dollar = np.array([_per_dollar(option, workload) for option in contest.options], float)[
-        at.measurement
-    ]
+    per_dollar = _objective_units(contest.options, workload)[at.measurement]
     means = np.array([option.measurement.mean_ms for option in contest.options], float)[at.measurement]
 
     priced_out = (contest.step == _CODE["filter"]) & (at.usd_per_hour > (workload.max_usd_per_hour or inf))
@@ -383,14 +386,3 @@ def winning(contest: Contest) -> tuple[FloatArray, FloatArray]:
         price[first] = np.fmax(price[first], at.usd_per_hour[first]) if not isnan(price[first]) else nan
         mean[first] = np.fmax(mean[first], means[first]) if not isnan(mean[first]) else nan
     return price, mean
-
-
-def _per_dollar(option: Option, workload: Workload) -> float:
-    m = option.measurement
-    if workload.objective == "served-cost":
-        return float(unit_cost_served(np.array([m.throughput_per_s]))[0])
-    return float(
-        unit_cost(np.array([m.mean_ms]), np.array([m.items_in_flight], float), np.array([m.error_fraction]))[
-            0
-        ]
-    )
