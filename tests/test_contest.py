@@ -79,6 +79,16 @@ def test_a_suspect_measurement_is_never_first() -> None:
     assert rejected(alone, "c5.large")["reason"].startswith("the measurement is doubted by its own note")
 
 
+def test_a_suspect_measurement_changes_no_answer_and_takes_no_chance() -> None:
+    known = {"latency_std_ms": 0.5, "sample_count": 1000}
+    advice = answer(CPU | known | {"quality": "suspect"}, GPU | known, latency_limit_ms=8)
+    assert [switch.option for switch in advice.switches] == [None, "g5.xlarge"]
+    assert "would be" not in rejected(advice, "c5.large")["reason"]
+    wide = answer(CPU | known | {"quality": "suspect"}, GPU | known, latency_limit_ms=50)
+    assert wide.ranked["probability_best"].isna().tolist() == [False, True]
+    assert wide.ranked["probability_best"].iloc[0] > 0.99
+
+
 def test_a_suspect_measurement_leads_no_group_of_equals() -> None:
     # Without the suspect the two others are equals, and the faster is first; it must not split them.
     prices = [
