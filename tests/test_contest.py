@@ -326,6 +326,19 @@ def test_the_sources_of_what_is_shown_are_told() -> None:
     assert roles == [("hardware", "facts", 2), ("latency", "made for a test", 2), ("prices", "list", 2)]
 
 
+def test_what_states_no_source_is_not_listed_as_one() -> None:
+    nameless = [{**facts, "source": ""} for facts in INSTANCES]
+    assert "hardware" not in {source.role for source in answer(CPU, GPU, instances=nameless).sources}
+
+
+def test_an_own_price_is_noted_once() -> None:
+    own = [{**PRICES[0], "purchase_option": "custom", "note": "own price"}]
+    advice = answer(CPU, GPU, prices=[*PRICES, *own])
+    assert "own price" not in texts(advice, "price_row")
+    other = [{**PRICES[0], "purchase_option": "custom", "note": "until March"}]
+    assert texts(answer(CPU, GPU, prices=[*PRICES, *other]), "price_row") == ["until March"]
+
+
 def test_where_nothing_qualifies_the_headline_names_the_nearest() -> None:
     advice = answer(CPU, GPU, latency_limit_ms=2)
     assert advice.recommended is None

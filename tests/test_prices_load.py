@@ -73,7 +73,7 @@ def test_an_own_row_wins_by_key_and_is_named(tmp_path: Path, base: Catalogue) ->
     (row,) = rows_of(catalogue, "m5.large", region="us-west-2", purchase_option="on_demand")
     assert row["price_usd_per_hour"] == 0.05
     assert row["note"] == "own price"
-    assert catalogue.origin == ("rates.csv (1 own rows)", "packaged prices")
+    assert catalogue.origin == ("rates.csv (1 own row)", "packaged prices")
     assert len(catalogue.prices) == len(base.prices)
     (own,) = catalogue.own
     assert catalogue.prices.loc[own, "source"] == "contract"
@@ -94,8 +94,8 @@ def test_the_path_goes_before_the_environment_variable(
 ) -> None:
     monkeypatch.setenv("ADVISOR_PRICES", str(saved(tmp_path / "env.csv", HEADER + M5)))
     other = saved(tmp_path / "path.csv", HEADER + M5.replace("0.05", "0.06"))
-    assert prices.load().origin[0] == "env.csv (1 own rows)"
-    assert prices.load(other).origin[0] == "path.csv (1 own rows)"
+    assert prices.load().origin[0] == "env.csv (1 own row)"
+    assert prices.load(other).origin[0] == "path.csv (1 own row)"
 
 
 def test_a_refreshed_snapshot_goes_before_the_packaged_one(
@@ -107,7 +107,7 @@ def test_a_refreshed_snapshot_goes_before_the_packaged_one(
     saved(home / "prices" / "current", "abc")
     assert prices.load().origin == ("refreshed prices (newest of 2026-07-20)",)
     own = prices.load(saved(tmp_path / "rates.csv", HEADER + M5))
-    assert own.origin == ("rates.csv (1 own rows)", "refreshed prices (newest of 2026-07-20)")
+    assert own.origin == ("rates.csv (1 own row)", "refreshed prices (newest of 2026-07-20)")
 
 
 def test_an_own_price_makes_a_retired_type_available_and_says_so(tmp_path: Path, base: Catalogue) -> None:
@@ -211,7 +211,7 @@ def test_a_folder_in_the_layout_of_the_snapshot_wins_by_key(tmp_path: Path, base
     (row,) = rows_of(catalogue, "m5.large", region="us-west-2", purchase_option="on_demand")
     assert row["price_usd_per_hour"] == 0.05
     assert len(catalogue.prices) == len(base.prices)
-    assert catalogue.origin == (f"{tmp_path.name}/ (1 own rows)", "packaged prices")
+    assert catalogue.origin == (f"{tmp_path.name}/ (1 own row)", "packaged prices")
 
 
 def test_a_folder_may_state_its_own_availability(tmp_path: Path) -> None:

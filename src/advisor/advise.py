@@ -219,11 +219,11 @@ def _sources(contest: Contest, catalogue: Catalogue) -> tuple[SourceUsed, ...]:
         ("latency", source, option.measurement.context["measured_on"])
         for option in contest.options
         for source in option.measurement.context["source"].split("; ")
-        if source
     ]
     groups: dict[tuple[str, str], list[str]] = {}
     for role, source, as_of in found:
-        groups.setdefault((role, source), []).append(as_of)
+        if source:
+            groups.setdefault((role, source), []).append(as_of)
     return tuple(
         SourceUsed(
             role,  # type: ignore[arg-type]

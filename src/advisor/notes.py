@@ -13,6 +13,7 @@ from advisor.candidates import age_days
 from advisor.constraints import PASSED
 from advisor.contest import Chances, Contest, Option
 from advisor.measurements import Asked
+from advisor.prices.catalogue import OWN_NOTE
 from advisor.tables import Catalogue
 from advisor.wording import (
     chance,
@@ -236,7 +237,7 @@ def _about_prices(answer: Answer) -> Iterator[Note]:
                 "region_dates",
                 f"prices of {newest.idxmin()} ({first}) and {newest.idxmax()} ({last}) lie {apart} days apart",
             )
-    for note in dict.fromkeys(text for text in prices["note"] if text):
+    for note in dict.fromkeys(text for text in prices["note"] if text not in {"", OWN_NOTE}):
         yield Note("price_row", note)
     spot = answer.rejected["reason"].str.contains("--stale-spot", regex=False)
     if spot.any():
@@ -287,10 +288,9 @@ def _about_evidence(answer: Answer) -> Iterator[Note]:
         )
     one_run = [o for o in options if o.judgement.grade == "B" and o.measurement.run_count == 1]
     if one_run:
-        yield Note(
-            "one_run",
-            f"one run each of {listing(sorted({o.measurement.option for o in one_run}))}: its interval describes that run only",
-        )
+        names = sorted({o.measurement.option for o in one_run})
+        each = "each " if len(names) > 1 else ""
+        yield Note("one_run", f"one run {each}of {listing(names)}: its interval describes that run only")
     if question.latency_limit_ms is not None:
         unreported = sorted({o.measurement.option for o in options if isnan(o.judgement.percentile_ms)})
         if unreported:

@@ -301,7 +301,7 @@ class Ledger:
                 figures["verdict"] = found.verdict
             if found.drift is not None:
                 figures["drift_fraction"] = round(found.drift.change_fraction, 4)
-                notes.append(f"latency drifted by {found.drift.change_fraction:+.0%} while it was measured")
+                notes.append(f"latency drifted by {100 * found.drift.change_fraction:+.0f} % while it was measured")
         if self.settings.open_loop:
             figures |= self._schedule(notes)
         return {key: value for key, value in figures.items() if value is not None} | {"notes": notes}
@@ -330,7 +330,7 @@ class Ledger:
             )
         if full.mean() > 0.01:
             notes.append(
-                f"{full.mean():.0%} of the requests waited because {limit} were in flight: raise --in-flight-limit"
+                f"{100 * full.mean():.0f} % of the requests waited because {limit} were in flight: raise --in-flight-limit"
             )
         return figures
 

@@ -65,7 +65,7 @@ def assess_bracket(
             further = _more_needed(promise, nearer, requests, look)
         else:
             notes.append(
-                f"between {least:.1%} and {most:.1%} of the requests were within the limit: too coarse to decide, "
+                f"between {100 * least:.1f} % and {100 * most:.1f} % of the requests were within the limit: too coarse to decide, "
                 "keep every latency"
             )
         if verdict != "undecided":

@@ -236,7 +236,7 @@ def _outliers(ordered: FloatArray) -> tuple[int, tuple[str, ...]]:
     if part < _OUTLIER_PART:
         return above + below, ()
     return above + below, (
-        f"{above} outliers above {third + reach:.4g} ms (kept) hold {part:.0%} of the time",
+        f"{above} outliers above {third + reach:.4g} ms (kept) hold {100 * part:.0f} % of the time",
     )
 
 

@@ -17,6 +17,7 @@ from advisor.prices import snapshot
 from advisor.prices.rows import read_rows
 from advisor.tables import PRICE_KEY, Accelerators, Catalogue, Instances, Locations, Prices, Sources
 from advisor.text import closest
+from advisor.wording import plural
 
 PRICES_VARIABLE: Final = "ADVISOR_PRICES"
 OWN_NOTE: Final = "own price"
@@ -73,7 +74,7 @@ def _with_own(base: Catalogue, path: Path) -> Catalogue:
     regions = set(base.locations["region"])
     if not path.is_dir():
         rows = read_rows(path, regions=regions)
-        return overlay(base, rows, origin=f"{path.name} ({len(rows)} own rows)")
+        return overlay(base, rows, origin=f"{path.name} ({plural(len(rows), 'own row')})")
     given = snapshot.read(path)
     _refuse_duplicates(given.prices, path)
     _refuse_unknown_regions(given.prices, regions | set(given.locations["region"]), path)
@@ -86,7 +87,7 @@ def _with_own(base: Catalogue, path: Path) -> Catalogue:
     )
     described = {*given.instances["instance_type"], *given.accelerators["accelerator_type"]}
     return overlay(
-        base, given.prices, origin=f"{path.name}/ ({len(given.prices)} own rows)", described=described
+        base, given.prices, origin=f"{path.name}/ ({plural(len(given.prices), 'own row')})", described=described
     )
 
 

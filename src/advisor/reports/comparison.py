@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from advisor.compare import Change, Comparison
 from advisor.reports.markdown import escaped
+from advisor.reports.presentation import hourly
 from advisor.text import inert_cell, printable
 from advisor.wording import figure, money, percent
 
@@ -128,6 +129,8 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
 
 def _row(change: Change) -> tuple[str, ...]:
     shown: Callable[[float], str] = money if "_usd_" in change.figure else figure
+    if change.figure == "price_usd_per_hour":
+        shown = _hourly
     values = [shown(one) if isfinite(one) else "unknown" for one in (change.baseline, change.candidate)]
     moved, interval = "", ""
     if change.change is not None:
@@ -137,6 +140,10 @@ def _row(change: Change) -> tuple[str, ...]:
             interval = " to ".join("?" if end is None else _signed(end) for end in ends)
     meaning = "" if change.meaning == "unknown" else change.meaning
     return _label(change.figure), *values, moved, interval, meaning
+
+
+def _hourly(usd: float) -> str:
+    return f"${hourly(usd)}"
 
 
 def _signed(fraction: float) -> str:

@@ -9,8 +9,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
 from advisor.advice import Advice
-from advisor.reports import presentation as say
-from advisor.reports.presentation import Row, known
+from advisor.reports.presentation import Row, known, percentile_name, words
 from advisor.reports.styles import Styles
 from advisor.tables import HOURS_PER_MONTH
 
@@ -226,7 +225,7 @@ BEHIND_FROM: Final = _LAYOUT.index("suspect")
 def _facts(style: Styles, advice: Advice, rows: Sequence[Row]) -> dict[str, SheetColumn]:
     """The columns that hold what was measured and how it is bought."""
     numbers = priced(rows)
-    percentile = say.percentile_name(advice.question.percentile)
+    percentile = percentile_name(advice.question.percentile)
 
     def taken(heading: str, name: str, form: Format, width: float) -> SheetColumn:
         return SheetColumn(heading, [or_none(row[name]) for row in rows], form, width)
@@ -236,7 +235,7 @@ def _facts(style: Styles, advice: Advice, rows: Sequence[Row]) -> dict[str, Shee
         "option": taken("option", "option", style.text, 30),
         "kind": taken("kind", "kind", style.text, 11),
         "region": taken("region", "region", style.text, 14),
-        "purchase": SheetColumn("purchase option", [say.words(row["purchase_option"]) for row in rows], style.text, 14),
+        "purchase": SheetColumn("purchase option", [words(row["purchase_option"]) for row in rows], style.text, 25),
         "price_number": SheetColumn("price no. on Inputs", [numbers[price_key(row)] for row in rows], style.count, 9),
         "mean": taken("mean latency (ms), of a batch where batched", "latency_mean_ms", style.milliseconds, 12),
         "batch": taken("batch size (count)", "batch_size", style.count, 8),
@@ -249,7 +248,7 @@ def _facts(style: Styles, advice: Advice, rows: Sequence[Row]) -> dict[str, Shee
         "measured": taken("limit, as measured", "measured", style.text, 10),
         "verdict": taken("verdict", "verdict", style.text, 11),
         "grade": taken("evidence grade", "grade", style.text, 9),
-        "best": taken("chance of being best", "probability_best", style.share, 9),
+        "best": taken("chance of being best", "probability_best", style.chance, 9),
         "backend": taken("backend", "backend", style.text, 18),
         "precision": taken("precision", "precision", style.text, 10),
         "software": taken("software", "software", style.text, 24),

@@ -21,6 +21,7 @@ class Styles:
     price: Format
     milliseconds: Format
     share: Format
+    chance: Format
     count: Format
     text: Format
     faint: Format
@@ -44,6 +45,7 @@ def styles(book: Workbook) -> Styles:
         price=made(num_format="0.0000"),
         milliseconds=made(num_format="#,##0.00"),
         share=made(num_format="0.00%"),
+        chance=made(num_format='[<=0.005]"<1%";[>=0.995]">99%";0%', align="right"),
         count=made(num_format="#,##0"),
         text=made(indent=1, align="left"),
         faint=made(font_color="#808080"),
