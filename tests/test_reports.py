@@ -18,8 +18,10 @@ from rich.cells import cell_len
 
 from advisor.advice import Advice
 from advisor.reports import EXPORTERS, SUFFIXES, Presentation
-from advisor.reports import presentation as say
+from advisor.reports import sentences as say
 from advisor.reports.markdown import escaped
+from advisor.reports.presentation import milliseconds, money, number, percent, records, share
+from advisor.reports.rows import losses, percentile_cell
 from advisor.reports.schema import NAMES, json_schema
 from advisor.tables import Ranked, Rejected
 from advisor.workload import Workload
@@ -123,7 +125,7 @@ def test_reasons_that_differ_in_figures_only_are_one_line_with_their_count() -> 
             answers.lost("g5.2xlarge", "latency", "the spot price of $0.20 is old", region="us-west-2"),
         ),
     )
-    assert [(loss.step, loss.reason) for loss in say.losses(advice)] == [
+    assert [(loss.step, loss.reason) for loss in losses(advice)] == [
         ("price", "the spot price of $0.10 is old (2 alike, in us-east-1, us-west-2)"),
         ("latency", "the spot price of $0.20 is old"),
     ]
@@ -132,7 +134,7 @@ def test_reasons_that_differ_in_figures_only_are_one_line_with_their_count() -> 
 def test_choices_are_shown_only_where_rows_differ() -> None:
     same = replace(
         answers.tie(),
-        ranked=answers.ranked(*(dict(row, batch_size=8) for row in say.records(answers.tie().ranked))),
+        ranked=answers.ranked(*(dict(row, batch_size=8) for row in records(answers.tie().ranked))),
     )
     assert "batch" in text_of(answers.tie())
     assert "batch" not in text_of(same)
@@ -140,7 +142,7 @@ def test_choices_are_shown_only_where_rows_differ() -> None:
 
 def test_a_bound_is_marked_and_an_unknown_percentile_is_said() -> None:
     def cell(**known: Any) -> tuple[str, ...]:
-        return say.percentile_cell(answers.row("x", **known), 15.0)
+        return percentile_cell(answers.row("x", **known), 15.0)
 
     assert cell(latency_percentile_high_ms=10.8) == ("<= 10.8",)
     assert cell(latency_percentile_low_ms=9.7) == (">= 9.70",)
@@ -157,19 +159,19 @@ def test_a_bound_is_marked_and_an_unknown_percentile_is_said() -> None:
     [(15.004, "15.004"), (15.0, "15.0"), (14.999, "15.0"), (15.1, "15.1"), (14.9, "14.9")],
 )
 def test_a_latency_near_the_limit_is_shown_on_its_own_side(value: float, shown: str) -> None:
-    assert say.milliseconds(value, 15.0) == shown
+    assert milliseconds(value, 15.0) == shown
 
 
 @given(st.floats(0.001, 1e6), st.floats(0.001, 1e6))
 def test_a_shown_latency_compares_with_the_limit_as_the_latency_does(value: float, limit: float) -> None:
-    shown = float(say.milliseconds(value, limit).replace(",", ""))
+    shown = float(milliseconds(value, limit).replace(",", ""))
     if not math.isclose(value, limit, rel_tol=1e-8):
         assert (shown > limit) == (value > limit)
 
 
 @given(st.floats(1e-9, 1e12))
 def test_a_number_has_three_digits_at_least_and_no_exponent(value: float) -> None:
-    shown = say.number(value)
+    shown = number(value)
     assert re.fullmatch(r"[\d,]+(\.\d+)?", shown)
     assert float(shown.replace(",", "")) == pytest.approx(value, rel=0.0051)
     assert len(re.sub(r"[.,]", "", shown).lstrip("0")) >= 3
@@ -187,19 +189,19 @@ def test_a_number_has_three_digits_at_least_and_no_exponent(value: float) -> Non
     ],
 )
 def test_money_keeps_cents_and_three_digits(value: float, shown: str) -> None:
-    assert say.money(value) == shown
+    assert money(value) == shown
 
 
 @pytest.mark.parametrize(
     ("fraction", "shown"), [(1.0, "100 %"), (0.9999, ">99 %"), (0.5, "50 %"), (0.0001, "<1 %"), (0.0, "0 %")]
 )
 def test_what_is_not_certain_is_never_shown_as_certain(fraction: float, shown: str) -> None:
-    assert say.percent(fraction) == shown
+    assert percent(fraction) == shown
 
 
 @given(st.floats(0, 1))
 def test_a_bound_of_a_share_stays_true_when_rounded(fraction: float) -> None:
-    least, most = (float(say.share(fraction, least=side).removesuffix(" %")) / 100 for side in (True, False))
+    least, most = (float(share(fraction, least=side).removesuffix(" %")) / 100 for side in (True, False))
     assert least <= fraction + 1e-9
     assert most >= fraction - 1e-9
     assert most - least <= 0.001 + 1e-9
@@ -224,7 +226,7 @@ def test_the_asked_limit_is_marked_where_it_lies() -> None:
 
 
 def test_only_other_ways_of_serving_are_said_to_win_at_a_price() -> None:
-    rows = say.records(answers.default().ranked)
+    rows = records(answers.default().ranked)
     first, other = dict(rows[0]), dict(rows[1])
     elsewhere = dict(first, region="us-east-1", winning_price_usd_per_hour=0.7)
     advice = replace(answers.default(), ranked=answers.ranked(first, elsewhere, other))

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, inf, isfinite, log10
 
 
-def _decimals(value: float) -> int:
-    """Decimals that show three significant digits; 0.9999 is shown as 1.00."""
-    return 2 - floor(log10(float(f"{abs(value):.2e}")))
+def decimals(value: float, digits: int = 3) -> int:
+    """Return the decimals that show so many significant digits, negative for whole tens: 0.9999 is shown as 1.00."""
+    return digits - 1 - floor(log10(float(f"{abs(value):.{digits - 1}e}")))
 
 
 def figure(value: float) -> str:
@@ -15,7 +15,7 @@ def figure(value: float) -> str:
         return "unknown"
     if value == 0:
         return "0"
-    digits = max(0, _decimals(value))
+    digits = max(0, decimals(value))
     shown = f"{value:,.{digits}f}"
     return shown.rstrip("0").rstrip(".") if "." in shown and len(shown) > 6 else shown
 
@@ -49,8 +49,8 @@ def _rounded_up(value: float, digits: int) -> float:
     """Round up to significant digits, whole numbers at the most."""
     if not isfinite(value):
         return value
-    decimals = max(0, digits - 1 - floor(log10(value)))
-    return float(f"{ceil(value * 10**decimals - 1e-9) / 10**decimals:.12g}")
+    places = max(0, digits - 1 - floor(log10(value)))
+    return float(f"{ceil(value * 10**places - 1e-9) / 10**places:.12g}")
 
 
 def milliseconds(value: float) -> str:
@@ -62,7 +62,7 @@ def money(value: float) -> str:
     """Write dollars with at least three significant digits and never less than cents: $0.226, $12.40, $1,240.00."""
     if not isfinite(value):
         return "an unknown price"
-    digits = 2 if value == 0 else max(2, _decimals(value))
+    digits = 2 if value == 0 else max(2, decimals(value))
     return f"${value:,.{digits}f}"
 
 

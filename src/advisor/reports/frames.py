@@ -7,7 +7,8 @@ import pandas as pd
 
 from advisor.advice import Advice
 from advisor.candidates import age_days
-from advisor.reports import presentation as say
+from advisor.reports import sentences as say
+from advisor.reports.presentation import words
 from advisor.tables import Benchmarks, Catalogue, percentile_columns
 from advisor.text import inert_cell
 
@@ -105,7 +106,7 @@ def measurements(advice: Advice, benchmarks: Benchmarks, most: int = MOST_ROWS) 
         mine = mine[(mine["sequence_length"] == question.sequence_length).fillna(False).to_numpy(bool)]
     if question.input_shape is not None:
         mine = mine[mine["input_shape"] == question.input_shape]
-    names = {str(name): str(name).replace("_", " ") for name in mine.columns}
+    names = {str(name): words(str(name)) for name in mine.columns}
     names |= {column: f"P{p:g}, ms" for p, column in percentile_columns(mine).items()}
     return _named(mine.head(most), names, advice)
 
@@ -120,9 +121,7 @@ def prices(advice: Advice, catalogue: Catalogue, most: int = MOST_ROWS) -> pd.Da
         keep &= rows["region"].isin(advice.question.region)
     if "all" not in advice.question.purchase:
         keep &= rows["purchase_option"].isin(advice.question.purchase)
-    return _named(
-        rows[keep].head(most), {str(name): str(name).replace("_", " ") for name in rows.columns}, advice
-    )
+    return _named(rows[keep].head(most), {str(name): words(str(name)) for name in rows.columns}, advice)
 
 
 def unmeasured(advice: Advice) -> str:

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from advisor.advice import Advice
 from advisor.errors import MissingExtraError
-from advisor.reports import presentation as say
+from advisor.reports import sentences as say
 from advisor.reports.keyfigures import asked, key_figures
 from advisor.reports.presentation import Presentation
+from advisor.reports.rows import losses, ranking_columns
 from advisor.text import printable
 
 _PANEL_WIDTH: Final = 920
@@ -96,18 +97,18 @@ def _sections(advice: Advice, presentation: Presentation) -> Iterator[Section]:
     fit = charts.memory(advice)
     if fit.panels:
         yield Section("Memory", figures=_drawn(fit))
-    losses = say.losses(advice)
-    if losses:
+    lost = losses(advice)
+    if lost:
         yield Section(
             "Rejected",
             table=Table(
                 [("option", False), ("step", False), ("reason", False)],
                 [
                     [((printable(text),), False) for text in (loss.option, loss.step, loss.reason)]
-                    for loss in losses[: presentation.top]
+                    for loss in lost[: presentation.top]
                 ],
             ),
-            small=_more(len(losses), presentation.top, "rejected"),
+            small=_more(len(lost), presentation.top, "rejected"),
         )
     left = say.unmeasured(advice)
     notes = [note.text for note in advice.notes] + ([left] if left else [])
@@ -125,7 +126,7 @@ def _more(total: int, top: int, what: str) -> str:
 def _ranking(advice: Advice, presentation: Presentation) -> Table | None:
     if advice.ranked.empty:
         return None
-    columns = say.ranking_columns(advice, presentation)
+    columns = ranking_columns(advice, presentation)
     return Table(
         [(column.heading, column.number) for column in columns],
         [

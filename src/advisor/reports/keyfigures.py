@@ -4,8 +4,18 @@ from dataclasses import replace
 
 from advisor.advice import Advice
 from advisor.evidence import Estimate
-from advisor.reports import presentation as say
-from advisor.reports.presentation import Presentation
+from advisor.reports import sentences as say
+from advisor.reports.presentation import (
+    Presentation,
+    money,
+    per_words,
+    percentile_name,
+    plain,
+    records,
+    shown_cost,
+    words,
+)
+from advisor.reports.rows import evidence_cell, interval_line, percentile_cell
 from advisor.text import printable
 from advisor.wording import chance
 
@@ -21,11 +31,9 @@ def asked(advice: Advice) -> str:
     if question.latency_limit_ms is None:
         what.append("no latency limit")
     else:
-        what.append(
-            f"{say.percentile_name(question.percentile)} within {say.plain(question.latency_limit_ms)} ms"
-        )
+        what.append(f"{percentile_name(question.percentile)} within {plain(question.latency_limit_ms)} ms")
     what.append(", ".join(question.region))
-    what.append(", ".join(map(say.words, question.purchase)))
+    what.append(", ".join(map(words, question.purchase)))
     what.append(f"lowest {question.objective.replace('-', ' ')} first")
     what.append(f"as of {question.today.isoformat()}")
     return printable("; ".join(what))
@@ -38,11 +46,11 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
     """
     best = advice.recommended
     question = advice.question
-    name = say.percentile_name(question.percentile)
+    name = percentile_name(question.percentile)
     limit = (
-        "no limit asked" if question.latency_limit_ms is None else f"limit {say.plain(question.latency_limit_ms)} ms"
+        "no limit asked" if question.latency_limit_ms is None else f"limit {plain(question.latency_limit_ms)} ms"
     )  # fmt: skip
-    per = say.per_words(presentation.per)
+    per = per_words(presentation.per)
     if best is None:
         option, from_ms, cost = _nearest(advice, presentation)
         return [
@@ -51,21 +59,21 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
             (f"{name} latency", from_ms, limit),
             (f"Its cost {per}", cost, ""),
         ]
-    row = say.records(advice.ranked.iloc[best.rank - 1 : best.rank])[0]
-    percentile = say.percentile_cell(row, question.latency_limit_ms)
-    factor = say.shown_cost(1.0, presentation.per)
-    interval = say.interval_line(
+    row = records(advice.ranked.iloc[best.rank - 1 : best.rank])[0]
+    percentile = percentile_cell(row, question.latency_limit_ms)
+    factor = shown_cost(1.0, presentation.per)
+    interval = interval_line(
         best.cost_usd_per_100k.low,
         best.cost_usd_per_100k.high,
-        lambda usd: f"${say.money(usd * factor)}",
+        lambda usd: f"${money(usd * factor)}",
     )
     return [
         ("Option", printable(best.option), say.place(best)),
         (
             f"Cost {per}",
-            f"${say.money(best.cost_usd_per_100k.point * factor)}",
+            f"${money(best.cost_usd_per_100k.point * factor)}",
             _steady(best.cost_usd_per_100k)
-            + _interval(interval[0] if interval else "", say.money(best.cost_usd_per_100k.point * factor)),
+            + _interval(interval[0] if interval else "", money(best.cost_usd_per_100k.point * factor)),
         ),
         (
             f"{name} latency",
@@ -75,7 +83,7 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
         (
             "Chance of being best",
             "unknown" if best.probability_best is None else chance(best.probability_best),
-            f"evidence {say.evidence_cell(row)[0]}",
+            f"evidence {evidence_cell(row)[0]}",
         ),
     ]
 
@@ -113,7 +121,7 @@ def _nearest(advice: Advice, presentation: Presentation) -> tuple[str, str, str]
             return (
                 printable(switch.option),
                 f"{stretch.removeprefix('from ').split()[0]} ms",
-                "unknown" if cost is None else f"${say.money(say.shown_cost(cost, presentation.per))}",
+                "unknown" if cost is None else f"${money(shown_cost(cost, presentation.per))}",
             )
     return "none", "unknown", "unknown"
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from advisor.advice import Advice
-from advisor.reports import presentation as say
+from advisor.reports import sentences as say
 from advisor.reports.presentation import Presentation
+from advisor.reports.rows import losses, ranking_columns
 from advisor.text import printable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
@@ -29,7 +30,7 @@ def _blocks(advice: Advice, presentation: Presentation) -> Iterator[str]:
     for sentence in say.bill(advice):
         yield f"{escaped(sentence)}\n"
     if len(advice.ranked):
-        columns = say.ranking_columns(advice, presentation)
+        columns = ranking_columns(advice, presentation)
         yield from _table(
             [column.heading or "rank" for column in columns],
             [[_cell(column.cells[place]) for column in columns] for place in range(len(columns[0].cells))],
@@ -43,13 +44,13 @@ def _blocks(advice: Advice, presentation: Presentation) -> Iterator[str]:
             yield f"{escaped(legend)}\n"
     if len(advice.rejected):
         yield "### Rejected\n"
-        losses = say.losses(advice)
+        lost = losses(advice)
         yield from _text_table(
             ("option", "step", "reason"),
-            [(loss.option, loss.step, loss.reason) for loss in losses[: presentation.top]],
+            [(loss.option, loss.step, loss.reason) for loss in lost[: presentation.top]],
         )
-        if len(losses) > presentation.top:
-            yield f"{len(losses) - presentation.top} more rejected.\n"
+        if len(lost) > presentation.top:
+            yield f"{len(lost) - presentation.top} more rejected.\n"
     moves = say.movement(advice, presentation.per)
     if moves:
         yield "### The answer moves with the limit\n"

@@ -13,7 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from advisor.advice import Advice
-from advisor.reports import presentation as say
+from advisor.reports import sentences as say
 from advisor.reports.live_ranking import (
     BEHIND_FROM,
     PRICES_FROM,
@@ -25,7 +25,7 @@ from advisor.reports.live_ranking import (
     priced,
     ranking_columns,
 )
-from advisor.reports.presentation import Presentation, Row
+from advisor.reports.presentation import Presentation, Row, percentile_name, records, words
 from advisor.reports.styles import Styles, styles
 from advisor.tables import HOURS_PER_MONTH, Rejected
 from advisor.text import printable
@@ -43,7 +43,7 @@ def spreadsheet(advice: Advice, presentation: Presentation) -> bytes:  # noqa: A
     asked_on = advice.question.today
     book.set_properties({"title": "EC2 serving advice", "created": _midnight(asked_on)})
     style = styles(book)
-    rows = say.records(advice.ranked.head(RANKED_MOST))
+    rows = records(advice.ranked.head(RANKED_MOST))
     _inputs(book.add_worksheet("Inputs"), style, advice, rows)
     _ranking(book.add_worksheet("Ranking"), style, advice, rows)
     _rejected(book.add_worksheet("Rejected"), style, advice)
@@ -71,7 +71,7 @@ def _inputs(sheet: Worksheet, style: Styles, advice: Advice, rows: Sequence[Row]
             "latency limit (ms); asked, not live: the options were judged by it",
             question.latency_limit_ms or "none asked",
         ),
-        ("percentile that must keep it; asked, not live", say.percentile_name(question.percentile)),
+        ("percentile that must keep it; asked, not live", percentile_name(question.percentile)),
         ("model; asked, not live", question.model or ""),
     ]
     for line, (label, value) in enumerate(asked, 4):
@@ -95,8 +95,8 @@ def _inputs(sheet: Worksheet, style: Styles, advice: Advice, rows: Sequence[Row]
             continue
         written.add(number)
         line = PRICES_FROM + number - 1
-        bought = say.words(row["purchase_option"])
-        bought += "" if row["statistic"] in ("list", "") else f" ({say.words(row['statistic'])})"
+        bought = words(row["purchase_option"])
+        bought += "" if row["statistic"] in ("list", "") else f" ({words(row['statistic'])})"
         sheet.write_number(line, 0, number, style.count)
         for place, text in (
             (1, row["option"]),
@@ -138,10 +138,10 @@ def _rejected(sheet: Worksheet, style: Styles, advice: Advice) -> None:
     }
     first = ["option", "failed", "reason", "value", "limit", "unit", "region", "purchase_option"]
     names = first + [name for name in units if name not in first]
-    headings = [f"{say.words(name)} ({units[name]})" if units[name] else say.words(name) for name in names]
+    headings = [f"{words(name)} ({units[name]})" if units[name] else words(name) for name in names]
     _headings(sheet, 0, headings, style)
     sheet.set_row(0, 48)
-    for line, row in enumerate(say.records(advice.rejected.head(REJECTED_MOST)), 1):
+    for line, row in enumerate(records(advice.rejected.head(REJECTED_MOST)), 1):
         for place, name in enumerate(names):
             form = (
                 style.wrapped

@@ -10,8 +10,9 @@ from typing import Final
 from rich.cells import cell_len, chop_cells
 
 from advisor.advice import Advice
-from advisor.reports import presentation as say
-from advisor.reports.presentation import Cell, Column, Presentation
+from advisor.reports import sentences as say
+from advisor.reports.presentation import Presentation
+from advisor.reports.rows import Cell, Column, Loss, losses, ranking_columns
 from advisor.text import printable
 
 Span = tuple[str, str]
@@ -63,11 +64,11 @@ def _report(advice: Advice, presentation: Presentation, width: int) -> Iterator[
     if len(advice.ranked):
         yield []
         yield from _ranking(advice, presentation, width)
-    losses = say.losses(advice)
-    shown = losses[: presentation.top]
+    lost = losses(advice)
+    shown = lost[: presentation.top]
     yield from _section("rejected", [(loss.option, loss.step, loss.reason) for loss in shown], width)
-    if len(losses) > len(shown):
-        yield from _remark(_rest(losses[len(shown) :], len(losses)), width)
+    if len(lost) > len(shown):
+        yield from _remark(_rest(lost[len(shown) :], len(lost)), width)
     moves = say.movement(advice, presentation.per)
     yield from _section("the answer moves with the limit", moves, width)
     yield from _section("what would change it", say.reversals(advice, presentation.top), width)
@@ -75,10 +76,10 @@ def _report(advice: Advice, presentation: Presentation, width: int) -> Iterator[
     yield from _section("sources", say.sources(advice), width)
 
 
-def _rest(losses: Sequence[say.Loss], total: int) -> str:
-    counts = Counter(loss.step for loss in losses)
+def _rest(lost: Sequence[Loss], total: int) -> str:
+    counts = Counter(loss.step for loss in lost)
     said = ", ".join(f"{count} {step}" for step, count in counts.items())
-    return f"{len(losses)} more rejected ({said}): show them with --top {total}"
+    return f"{len(lost)} more rejected ({said}): show them with --top {total}"
 
 
 # -------------------------------------------------------------------------------------------------- layout
@@ -142,7 +143,7 @@ def _side_by_side(
 
 
 def _ranking(advice: Advice, presentation: Presentation, width: int) -> Iterator[Line]:
-    columns, left_out = _fitting(say.ranking_columns(advice, presentation), width)
+    columns, left_out = _fitting(ranking_columns(advice, presentation), width)
     others = sum(_width(column) + len(_GAP) for column in columns if column.name != "option")
     free = max(_OPTION_LEAST, min(_OPTION_WIDTH, width - others))
     columns = [_folded(column, free) if column.name == "option" else column for column in columns]

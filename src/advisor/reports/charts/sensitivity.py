@@ -8,7 +8,8 @@ import pandas as pd
 from advisor.advice import Advice, Switch
 from advisor.reports.charts.points import labels, left_out
 from advisor.reports.charts.style import KIND_WORDS, SERIES, Figure, dressed, ground, kind_colour, log_ticks
-from advisor.reports.presentation import asked_stretch, hourly, known, money, plain, stretches, words
+from advisor.reports.presentation import hourly, known, money, plain, words
+from advisor.reports.sentences import asked_stretch, stretches
 from advisor.text import printable
 
 _STRETCHES: Final = 60
