@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
@@ -37,7 +38,14 @@ class _ReaderGoneError(Exception):
 
 
 class LazyGroup(click.Group):
-    """A group that shows its help without importing any command."""
+    """A group that shows its help without importing any command.
+
+    Its table is command name -> where it lives ("module:attribute") and its one line of help.
+    """
+
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.table = table
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -48,12 +56,12 @@ class LazyGroup(click.Group):
         return code
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
-        module, attribute = COMMANDS[cmd_name][0].split(":")
+        module, attribute = self.table[cmd_name][0].split(":")
         if module not in sys.modules:
             _import_in_peace(module)
         command: click.Command = getattr(sys.modules[module], attribute)
@@ -62,15 +70,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in self.table and not args[0].startswith("-"):
             from advisor.text import closest
 
-            ctx.fail(f'there is no command "{args[0]}"{closest(args[0], COMMANDS)}')
+            ctx.fail(f'there is no command "{args[0]}"{closest(args[0], self.table)}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
 
 def _import_in_peace(module: str) -> None:
@@ -91,7 +99,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from advisor.bench.settings import Settings
+from advisor.cli import options
 from advisor.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -66,11 +67,10 @@ def _settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     for field in reversed([field for fields in _SECTIONS.values() for field in fields]):
         info = Settings.model_fields[field]
         flag = "--" + _FLAGS.get(field, field).replace("_", "-")
-        text = _help(field)
         if info.annotation is bool:
-            made = click.option(flag, field, is_flag=True, default=None, help=text)
+            made = click.option(flag, field, is_flag=True, default=None, help=options.field_help(info))
         else:
-            words = _words(info.annotation)
+            words = options.literals(info.annotation)
             repeats = field in ("input", "header")
             made = click.option(
                 flag,
@@ -78,28 +78,10 @@ def _settings_flags(command: Callable[..., Any]) -> Callable[..., Any]:
                 multiple=repeats,
                 type=click.Choice(words) if words and field != "torch_mode" else str,
                 metavar=_METAVARS.get(field, None if words else "NUMBER"),
-                help=text + (" Repeats." if repeats else ""),
+                help=options.field_help(info, repeats=repeats),
             )
         command = made(command)
     return command
-
-
-def _words(annotation: Any) -> list[str]:
-    found: list[str] = []
-    for argument in get_args(annotation):
-        found += [argument] if isinstance(argument, str) else _words(argument)
-    return found
-
-
-def _help(field: str) -> str:
-    info = Settings.model_fields[field]
-    text = f"{info.description}."
-    text = text[0].upper() + text[1:]
-    default = info.default
-    if info.is_required() or default in (None, (), "", False, 0.0):
-        return text
-    shown = ", ".join(map(str, default)) if get_origin(info.annotation) is tuple else f"{default}"
-    return f"{text}  [default: {shown}]"
 
 
 @click.group()
@@ -286,6 +268,8 @@ def _summarise(result: "Result", settings: Settings) -> None:
         click.echo(err=True)
     for section in result.sections:
         click.echo(summary(section, settings))
+        for remark in remarks(section):
+            click.echo(f"   -  {remark}", err=True)
     state = "interrupted; go on with --resume; so far in" if result.interrupted else "kept in"
     click.echo(f"{state} {result.path}; read it with: advisor recommend --benchmarks {result.path}", err=True)
 
@@ -308,7 +292,13 @@ def summary(section: "Measured", settings: Settings) -> str:
         parts.append(
             f"(cold call {_figure(end['cold_call_ms'])} ms, warm-up {end.get('warmup_count', 0)} requests)"
         )
-    return " ".join([*parts, *(f"; {note}" for note in (*found.notes, *end.get("notes", ())))])
+    return " ".join(parts)
+
+
+def remarks(section: "Measured") -> list[str]:
+    """Return what a reader of a configuration's line must know."""
+    found, end = section.assessment, section.end or {}
+    return list(dict.fromkeys((*(found.notes if found else ()), *end.get("notes", ()))))
 
 
 @contextmanager

@@ -21,11 +21,6 @@ _PATHS: Final = click.argument("paths", nargs=-1, type=click.Path())
 _FORMAT: Final = click.option(
     "--format", "format_name", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
 )
-_EXPANDED: Final = click.option(
-    "--max-expanded-size",
-    metavar="SIZE",
-    help="Largest size that a compressed file may expand to.  [default: 4GiB]",
-)
 
 
 @click.group()
@@ -44,7 +39,7 @@ Examples:
 @_PATHS
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model. Repeats.")
 @_FORMAT
-@_EXPANDED
+@options.expanded_size_option
 def list_(
     *, paths: tuple[str, ...], models: tuple[str, ...], format_name: str, max_expanded_size: str | None
 ) -> int:
@@ -75,7 +70,7 @@ Examples:
 @click.argument("model")
 @_PATHS
 @_FORMAT
-@_EXPANDED
+@options.expanded_size_option
 def show(model: str, *, paths: tuple[str, ...], format_name: str, max_expanded_size: str | None) -> int:
     """Show every row of one model.
 
@@ -102,7 +97,7 @@ Examples:
   advisor benchmarks check results/ 'more/*.parquet'"""
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
-@_EXPANDED
+@options.expanded_size_option
 @options.price_options
 def check(
     paths: tuple[str, ...], *, max_expanded_size: str | None, prices: Path | None, rate: tuple[str, ...]
@@ -116,7 +111,7 @@ def check(
     from advisor.text import printable
 
     limit, code, parts = options.expanded_bytes(max_expanded_size), 0, []
-    known = options.known_types(options.catalogue(prices, rate))
+    known = options.catalogue(prices, rate).types
     for path in formats.find(paths):
         try:
             (part,) = formats.read_files([path], known_types=known, max_expanded_bytes=limit)

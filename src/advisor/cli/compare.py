@@ -132,9 +132,7 @@ def _side(
 
     path = Path(name)
     if path.exists():
-        own = formats.read(
-            [name], known_types=options.known_types(catalogue), max_expanded_bytes=max_expanded_bytes
-        )
+        own = formats.read([name], known_types=catalogue.types, max_expanded_bytes=max_expanded_bytes)
         measurement = find(own, None, workload)
         shown = f"{path.name} ({measurement.option})"
     elif path.suffix in {".csv", ".json", ".jsonl", ".parquet", ".xlsx"} or "/" in name:

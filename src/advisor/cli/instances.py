@@ -9,7 +9,7 @@ import click
 from advisor.cli import options
 from advisor.cli.listing import as_csv, as_json, as_table
 from advisor.errors import QuestionError
-from advisor.tables import KINDS
+from advisor.tables import KINDS, MIB_PER_GIB
 from advisor.workload import parse_size
 
 _RIGHT = frozenset({"vCPU", "GiB", "GiB each"})
@@ -88,10 +88,10 @@ def _cells(row: dict[Any, Any]) -> dict[str, str]:
         "type": row["instance_type"],
         "kind": row["kind"],
         "vCPU": _number(row["vcpu_count"]),
-        "GiB": _number(row["memory_mib"], 1024),
+        "GiB": _number(row["memory_mib"], MIB_PER_GIB),
         "CPU": row["cpu_arch"].removesuffix("_mac"),
         "accelerator": accelerator if len(accelerator) <= _WIDEST else f"{accelerator[: _WIDEST - 1]}…",
-        "GiB each": _number(row["accelerator_memory_mib"], 1024),
+        "GiB each": _number(row["accelerator_memory_mib"], MIB_PER_GIB),
         "sold": {"sold": "yes", "closed": "no"}.get(row["availability"], "unknown"),
     }
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
 from advisor.errors import InputError
 
 if TYPE_CHECKING:
-    from advisor.tables import Benchmarks, Catalogue
+    from pydantic.fields import FieldInfo
 
-FOUR_GIB: Final = 4 * 2**30
+    from advisor.tables import Benchmarks, Catalogue
 
 Command = Callable[..., Any]
 
@@ -37,14 +37,18 @@ def price_options(command: Command) -> Command:
     return command
 
 
+expanded_size_option: Final = click.option(
+    "--max-expanded-size",
+    metavar="SIZE",
+    help="Largest size that a compressed file may expand to.  [default: 4GiB]",
+)
+"""`--max-expanded-size`, which `expanded_bytes` reads."""
+
+
 def benchmark_options(command: Command) -> Command:
     """Add `--benchmarks`, `--with-published`, `--max-expanded-size`, which `measured` takes."""
     for option in (
-        click.option(
-            "--max-expanded-size",
-            metavar="SIZE",
-            help="Largest size that a compressed file may expand to.  [default: 4GiB]",
-        ),
+        expanded_size_option,
         click.option(
             "--with-published", is_flag=True, help="Add the packaged published results to your own files."
         ),
@@ -68,6 +72,28 @@ def output_option(command: Command) -> Command:
         type=click.Path(path_type=Path, dir_okay=False),
         help="File to write.  [default: stdout]",
     )(command)
+
+
+def literals(annotation: Any) -> list[str]:
+    """Return the words that a field accepts, where it accepts only some."""
+    found: list[str] = []
+    for argument in get_args(annotation):
+        found += [argument] if isinstance(argument, str) else literals(argument)
+    return found
+
+
+def field_help(info: "FieldInfo", *, repeats: bool = False) -> str:
+    """Return the help of a flag that stands for a field: its description, and its default where that says something."""
+    said = f"{info.description}."
+    said = said[0].upper() + said[1:] + (" Repeats." if repeats else "")
+    default = info.default
+    if info.is_required() or info.default_factory is not None or default in (None, (), "", False, 0):
+        return said
+    if isinstance(default, tuple):
+        shown = ", ".join(map(str, default))
+    else:
+        shown = f"{default:g}" if isinstance(default, float) else str(default)
+    return f"{said}  [default: {shown}]"
 
 
 def rates(pairs: Sequence[str]) -> dict[str, float]:
@@ -110,18 +136,9 @@ def measured(
     if not benchmarks:
         return formats.packaged()
     own = formats.read(
-        benchmarks, known_types=known_types(known), max_expanded_bytes=expanded_bytes(max_expanded_size)
+        benchmarks, known_types=known.types, max_expanded_bytes=expanded_bytes(max_expanded_size)
     )
     return formats.combine(own, formats.packaged()) if with_published else own
-
-
-def known_types(known: "Catalogue") -> set[str]:
-    """Return every instance and accelerator type that the catalogue knows."""
-    return {
-        *known.instances["instance_type"],
-        *known.prices["instance_type"],
-        *known.accelerators["accelerator_type"],
-    }
 
 
 def expanded_bytes(size: str | None) -> int:
@@ -130,9 +147,11 @@ def expanded_bytes(size: str | None) -> int:
     Raises:
         InputError: not a size.
     """
-    if size is None:
-        return FOUR_GIB
+    from advisor.formats import MAX_EXPANDED_BYTES
     from advisor.workload import parse_size
+
+    if size is None:
+        return MAX_EXPANDED_BYTES
 
     try:
         return int(str(parse_size(size)))

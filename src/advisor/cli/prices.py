@@ -1,13 +1,12 @@
 """`advisor prices`: show prices, check them, bring newer ones."""
 
-from importlib import import_module
 from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from advisor.cli import options
+from advisor.cli import LazyGroup, options
 from advisor.cli.listing import as_csv, as_json, as_table
 
 COMMANDS: Final = {
@@ -19,25 +18,7 @@ COMMANDS: Final = {
 """Command name -> where it lives ("module:attribute") and its one line of help."""
 
 
-class PriceCommands(click.Group):
-    """A group that imports a command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute = COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-@click.group(cls=PriceCommands)
+@click.group(cls=LazyGroup, table=COMMANDS)
 def prices() -> None:
     """Show, check, refresh and compare prices.
 

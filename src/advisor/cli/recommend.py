@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final, get_origin
 
 import click
 from pydantic import AliasChoices
@@ -45,48 +45,24 @@ def _flag(field: str, info: FieldInfo) -> str:
     return "--" + _FLAGS.get(field, _names(field, info)[-1]).replace("_", "-")
 
 
-def _literals(annotation: Any) -> list[str]:
-    """The words that a field accepts, where it accepts only some."""
-    found: list[str] = []
-    for argument in get_args(annotation):
-        found += [argument] if isinstance(argument, str) else _literals(argument)
-    return found
-
-
-def _help(info: FieldInfo, several: bool) -> str:
-    said = f"{info.description}."
-    said = said[0].upper() + said[1:]
-    if several:
-        said += " Repeats."
-    default = info.default
-    if default not in (None, (), False, 0) and info.default_factory is None and not info.is_required():
-        shown = (
-            ", ".join(map(str, default))
-            if isinstance(default, tuple)
-            else f"{default:g}"
-            if isinstance(default, float)
-            else default
-        )
-        said += f"  [default: {shown}]"
-    return said
-
-
 def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add one flag a field of `Workload`; its values arrive as text, and `Workload` is what judges them."""
     for field, info in reversed(Workload.model_fields.items()):
         several = get_origin(info.annotation) is tuple
         flag = _flag(field, info)
         if info.annotation is bool:
-            made = click.option(f"{flag}/--no-{flag[2:]}", field, default=None, help=_help(info, several))
+            made = click.option(
+                f"{flag}/--no-{flag[2:]}", field, default=None, help=options.field_help(info, repeats=several)
+            )
         else:
-            words = _literals(info.annotation)
+            words = options.literals(info.annotation)
             made = click.option(
                 flag,
                 field,
                 multiple=several,
                 type=click.Choice(words) if words else str,
                 metavar=None if words else _METAVARS.get(field, "NUMBER"),
-                help=_help(info, several),
+                help=options.field_help(info, repeats=several),
             )
         command = made(command)
     return command

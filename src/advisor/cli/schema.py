@@ -1,13 +1,11 @@
 """`advisor schema`: what the tables, the question and the answer are made of."""
 
 import json
-from typing import Final
 
 import click
 
+from advisor.cli.listing import as_table
 from advisor.reports.schema import NAMES, columns, json_schema, meaning
-
-_GAP: Final = "  "
 
 
 @click.command(
@@ -34,9 +32,7 @@ def schema(name: str | None, format_name: str | None) -> int:
     if name is None:
         rows = [{"name": each, "meaning": meaning(each)} for each in NAMES]
         click.echo(
-            _as_json({each: json_schema(each) for each in NAMES})
-            if format_name == "json"
-            else _as_table(rows)
+            _as_json({each: json_schema(each) for each in NAMES}) if format_name == "json" else as_table(rows)
         )
     elif format_name == "json" or name == "answer":
         if format_name == "table":
@@ -45,17 +41,9 @@ def schema(name: str | None, format_name: str | None) -> int:
             )
         click.echo(_as_json(json_schema(name)))
     else:
-        click.echo(f"{name}: {meaning(name)}\n\n{_as_table(columns(name))}")
+        click.echo(f"{name}: {meaning(name)}\n\n{as_table(columns(name))}")
     return 0
 
 
 def _as_json(described: object) -> str:
     return json.dumps(described, indent=2, ensure_ascii=False)
-
-
-def _as_table(rows: list[dict[str, str]]) -> str:
-    widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
-    lines = [{key: key for key in widths}, *rows]
-    return "\n".join(
-        _GAP.join(line[key].ljust(width) for key, width in widths.items()).rstrip() for line in lines
-    )
