@@ -5,18 +5,12 @@ from typing import Final
 
 from advisor.compare import Comparison, Side, compare, hourly_price
 from advisor.measurements import Measurement, ask
-from advisor.tables import Benchmarks, Catalogue
+from advisor.reports.rows import CHOICES, OPERATING
+from advisor.tables import BENCHMARK_CONFIGURATION, Benchmarks, Catalogue
 from advisor.text import printable
 from advisor.workload import Workload
 
-_TOLD: Final = {
-    "batch_size": "batch {}",
-    "concurrency": "{} in flight",
-    "backend": "{}",
-    "precision": "{}",
-    "copies": "{} copies",
-    "shards": "{} shards",
-}
+_TOLD: Final = [name for name in OPERATING if name in BENCHMARK_CONFIGURATION]
 
 
 def named(benchmarks: Benchmarks, workload: Workload) -> dict[str, Measurement]:
@@ -36,8 +30,8 @@ def _key(one: Measurement) -> str:
 def _name(one: Measurement, same_option: Iterable[Measurement]) -> str:
     others = list(same_option)
     told = [
-        words.format(one.configuration[name])
-        for name, words in _TOLD.items()
+        CHOICES[name](one.configuration[name])
+        for name in _TOLD
         if len({str(other.configuration[name]) for other in others}) > 1
     ]
     return printable(", ".join([one.option, *told]))

@@ -9,26 +9,8 @@ import pandas as pd
 from advisor.advice import Advice
 from advisor.reports.charts.style import KIND_WORDS
 from advisor.reports.presentation import hourly, known, milliseconds, money, percentile_name, words
+from advisor.reports.rows import CHOICES, choices
 from advisor.text import printable
-
-_TOLD_APART_BY: Final = (
-    "region",
-    "purchase_option",
-    "statistic",
-    "batch_size",
-    "concurrency",
-    "copies",
-    "shards",
-    "backend",
-    "precision",
-    "software",
-)
-_WRITTEN: Final = {
-    "batch_size": "batch {}",
-    "concurrency": "{} in flight",
-    "copies": "{} copies",
-    "shards": "{} shards",
-}
 
 
 def everything(advice: Advice, columns: Sequence[str]) -> pd.DataFrame:
@@ -41,20 +23,16 @@ def everything(advice: Advice, columns: Sequence[str]) -> pd.DataFrame:
 
 def labels(frame: pd.DataFrame, among: pd.DataFrame) -> list[str]:
     """Name each row of `frame`: its option, and the choices by which the rows of that option in `among` differ."""
-    near = among.loc[among["option"].isin(frame["option"]), ["option", *_TOLD_APART_BY]]
-    choices: dict[str, list[str]] = {option: [] for option in near["option"].unique()}
-    for name in _TOLD_APART_BY:
+    near = among.loc[among["option"].isin(frame["option"]), ["option", *CHOICES]]
+    different_by: dict[str, list[str]] = {option: [] for option in near["option"].unique()}
+    for name in CHOICES:
         different = near[["option", name]].drop_duplicates()
         for option in different.loc[different["option"].duplicated(), "option"].unique():
-            choices[option].append(name)
+            different_by[option].append(name)
     said = []
     for row in frame.to_dict("records"):
-        parts = [
-            _WRITTEN.get(name, "{}").format(words(str(row[name])))
-            for name in choices[row["option"]]
-            if known(row[name])
-        ]
-        said.append(printable(", ".join([str(row["option"]), *parts])))
+        told_apart = choices(row, different_by[row["option"]])
+        said.append(printable(f"{row['option']}, {told_apart}" if told_apart else row["option"]))
     return said
 
 
@@ -96,7 +74,7 @@ def points(advice: Advice, most_ranked: int, most_rejected: int) -> pd.DataFrame
         )
         rejected = rejected.iloc[order[:most_rejected]]
     taken = pd.concat([ranked, rejected]) if len(rejected) else ranked.copy()
-    among = everything(advice, ["option", *_TOLD_APART_BY])
+    among = everything(advice, ["option", *CHOICES])
     best = None if advice.recommended is None else advice.recommended.rank - 1
     rows = []
     for at, (label, row) in enumerate(zip(labels(taken, among), taken.to_dict("records"), strict=True)):
