@@ -84,6 +84,8 @@ def test_a_sweep_prints_one_line_a_configuration() -> None:
         "echo python length 25 batch 2, concurrency 1",
         "echo python length 50 batch 2, concurrency 1",
     ]
+    assert "speaks for" not in found.stdout
+    assert found.stderr.count("   -  one run: it speaks for that run only") == 4
 
 
 def test_what_is_missing_or_wrong_is_one_line() -> None:

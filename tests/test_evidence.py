@@ -339,7 +339,7 @@ def test_outliers_are_labelled_and_kept() -> None:
     assert found.outlier_count == 2
     assert found.mean_ms is not None
     assert found.mean_ms.point == pytest.approx(samples.mean())
-    assert any("2 outliers" in note and "31%" in note for note in found.notes)
+    assert any("2 outliers" in note and "31 %" in note for note in found.notes)
     assert assess(lognormal(400, sigma=0.05), 20).outlier_count == 0
 
 

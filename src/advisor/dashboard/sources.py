@@ -23,6 +23,7 @@ from advisor.prices import store
 from advisor.prices.catalogue import PRICES_VARIABLE, overlay
 from advisor.tables import Benchmarks, Catalogue, Prices
 from advisor.text import printable
+from advisor.wording import plural
 from advisor.workload import Workload
 
 BENCHMARKS_VARIABLE: Final = "ADVISOR_BENCHMARKS"
@@ -86,7 +87,7 @@ def with_uploads(
         if isinstance(rows, str):
             problems.append(rows)
         else:
-            name = f"{printable(upload.name)} ({len(rows)} own rows)"
+            name = f"{printable(upload.name)} ({plural(len(rows), 'own row')})"
             catalogue, key = (
                 overlay(catalogue, rows, origin=name),
                 (*key, "prices", upload.name, upload.digest),

@@ -143,9 +143,9 @@ def _with_drift(assessment: Assessment, moved: list[Drift]) -> Assessment:
     change = largest.change_fraction
     where = f" from request {largest.at_index}" if largest.at_index is not None else ""
     text = (
-        f"latency rose by {change:.0%} during the run{where} (throttling?)"
+        f"latency rose by {100 * change:.0f} % during the run{where} (throttling?)"
         if change > 0
-        else f"latency fell by {-change:.0%} during the run{where} (still warming up?)"
+        else f"latency fell by {-100 * change:.0f} % during the run{where} (still warming up?)"
     )
     return replace(assessment, drift=largest, notes=(*assessment.notes, text))
 
