@@ -71,6 +71,7 @@ class Workload(BaseModel):
     latency_limit_ms: float | None = Field(
         None,
         gt=0,
+        le=1e12,
         allow_inf_nan=False,
         description="limit that the percentile must keep; none: the step is skipped",
     )
@@ -97,7 +98,9 @@ class Workload(BaseModel):
     between_run_sd_fraction: float = Field(
         0.05, ge=0, le=1, description="assumed run-to-run spread of a mean that has one run only"
     )
-    today: date = Field(default_factory=date.today, description="the day on which ages are counted")
+    today: date = Field(
+        default_factory=date.today, ge=date(2000, 1, 1), description="the day on which ages are counted"
+    )
 
     @classmethod
     def ask(cls, **fields: Any) -> "Workload":

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from advisor.errors import InputError
 from advisor.evidence.brackets import assess_bracket
 from advisor.evidence.intervals import EQUAL, quantile_ranks
-from advisor.evidence.promise import Promise
+from advisor.evidence.promise import MOST_REQUESTS, Promise
 from advisor.evidence.types import Assessment, Estimate
 
 
@@ -49,6 +49,8 @@ def assess_histogram(  # noqa: PLR0917
         raise InputError("the upper edges of a histogram must rise from above 0")
     if not ((numbers >= 0).all() and (numbers == np.floor(numbers)).all() and np.isfinite(numbers).all()):
         raise InputError("the counts of a histogram must be whole numbers of at least 0")
+    if not numbers.sum() <= MOST_REQUESTS:
+        raise InputError(f"a histogram counts {MOST_REQUESTS} requests at most")
     upto = np.cumsum(numbers)
     total = int(upto[-1])
     bracket = (0.0, 1.0)

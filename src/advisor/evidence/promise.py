@@ -1,6 +1,7 @@
 """The promise that is judged, and the one rule by which every kind of data is judged."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,15 @@ from advisor.errors import QuestionError
 from advisor.evidence.intervals import EQUAL, side_level
 from advisor.evidence.needed import least_count, needed_count
 from advisor.evidence.types import Verdict
+
+SHORTEST_MS: Final = 1e-12
+LONGEST_MS: Final = 1e12
+"""Latencies and limits lie between (a zeptosecond, 31 years), so that sums of their squares stay finite."""
+
+MOST_REQUESTS: Final = 10**15
+"""More requests than that are a mistake; shares of them would no longer be exact."""
+
+MOST_LOOKS: Final = 10**9
 
 _REACH = 20
 """More than so many times the requests there are is not "soon", unless no sample could prove anything with fewer."""
@@ -30,9 +40,9 @@ class Promise:
     confidence: float
 
     def __post_init__(self) -> None:
-        if self.limit_ms is not None and not 0 < self.limit_ms < np.inf:
+        if self.limit_ms is not None and not 0 < self.limit_ms <= LONGEST_MS:
             raise QuestionError(
-                f"the latency limit must be a finite number of ms above 0, not {self.limit_ms}"
+                f"the latency limit must be a number of ms above 0 and at most {LONGEST_MS:g}, not {self.limit_ms}"
             )
         if not 0 < self.percentile < 100:
             raise QuestionError(f"the percentile must lie between 0 and 100, not {self.percentile}")
@@ -51,8 +61,8 @@ class Promise:
 
     def level(self, look: int) -> float:
         """Error allowed on each side at the j-th look."""
-        if look < 1:
-            raise QuestionError(f"look counts from 1, not {look}")
+        if not 1 <= look <= MOST_LOOKS:
+            raise QuestionError(f"look counts from 1 (to {MOST_LOOKS} at most), not {look}")
         return float(side_level(self.confidence, look))
 
     def verdict(self, low: float, high: float) -> Verdict:

@@ -11,7 +11,7 @@ from advisor.arrays import FloatArray, IntArray
 from advisor.errors import InputError
 from advisor.evidence.conclude import conclude
 from advisor.evidence.measure import Runs, by_length, stack
-from advisor.evidence.promise import Promise
+from advisor.evidence.promise import LONGEST_MS, MOST_LOOKS, MOST_REQUESTS, SHORTEST_MS, Promise
 from advisor.evidence.types import Assessment, Drift, Series
 from advisor.evidence.warmup import drifts, warmup_counts
 
@@ -42,7 +42,11 @@ def assess(  # noqa: PLR0917
         InputError: the samples are not latencies, or there are none and no errors either.
         QuestionError: limit, percentile, confidence or look is out of bounds.
     """
-    series = Series(np.asarray(samples_ms, dtype=np.float64), run_ids, error_count, look)
+    try:
+        latency_ms = np.asarray(samples_ms, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("latencies must be a list of numbers") from None
+    series = Series(latency_ms, run_ids, error_count, look)
     return assess_many([series], limit_ms, percentile, confidence)[0]
 
 
@@ -76,17 +80,23 @@ def _runs(series: Series, position: int) -> list[FloatArray]:
     where = f"series {position + 1}: "
     if samples.ndim != 1:
         raise InputError(f"{where}latencies must be a list of numbers, not of shape {samples.shape}")
-    if series.look < 1 or series.error_count < 0:
-        raise InputError(f"{where}look counts from 1 and error_count from 0")
+    if not (1 <= series.look <= MOST_LOOKS and 0 <= series.error_count <= MOST_REQUESTS):
+        raise InputError(
+            f"{where}look counts from 1 (to {MOST_LOOKS} at most) and error_count from 0 (to {MOST_REQUESTS})"
+        )
     if samples.size == 0:
         if series.error_count == 0:
             raise InputError(f"{where}there is no request at all, neither successful nor failed")
         return []
-    if not (samples.min() > 0 and samples.max() < np.inf):
-        raise InputError(f"{where}every latency must be a finite number of ms above 0")
+    if not (samples.min() >= SHORTEST_MS and samples.max() <= LONGEST_MS):
+        raise InputError(
+            f"{where}every latency must be a finite number of ms above 0 ({SHORTEST_MS:g} to {LONGEST_MS:g})"
+        )
     if series.run_ids is None:
         return [samples]
     labels = np.asarray(series.run_ids)
+    if labels.dtype == object:  # labels that have no order among themselves, such as None and "a"
+        labels = labels.astype(str)
     if labels.shape != samples.shape:
         raise InputError(f"{where}{labels.size} run labels for {samples.size} latencies")
     _, first, code = np.unique(labels, return_index=True, return_inverse=True)

@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
+from advisor.errors import InputError
 from advisor.evidence.brackets import assess_bracket
 from advisor.evidence.intervals import EQUAL, share_limits, t_quantile
-from advisor.evidence.promise import Promise
+from advisor.evidence.promise import LONGEST_MS, MOST_REQUESTS, Promise
 from advisor.evidence.types import Assessment, Estimate, Summary
 
 _ROUNDING: Final = 1e-9
@@ -42,8 +43,8 @@ def _bounds(summary: Summary, limit_ms: float) -> Iterator[tuple[float, float]]:
     if summary.max_ms is not None:
         yield (1.0, 1.0) if summary.max_ms <= limit_ms else (0.0, 1 - 1 / n)
     if summary.mean_ms is not None and summary.std_ms is not None and limit_ms != summary.mean_ms:
-        distance, variance = limit_ms - summary.mean_ms, summary.std_ms**2
-        other_side = _floor(variance / (variance + distance**2), n)
+        distance, std = limit_ms - summary.mean_ms, summary.std_ms
+        other_side = _floor((std / math.hypot(std, distance)) ** 2, n)
         yield (1 - other_side, 1.0) if distance > 0 else (0.0, other_side)
 
 
@@ -96,11 +97,12 @@ def assess_summary(
         look: how many times this growing sample has been judged, counting this one.
 
     Raises:
-        InputError: the summary has neither a successful nor a failed request.
+        InputError: the summary has neither a successful nor a failed request, or a figure that none can have.
         QuestionError: limit, percentile, confidence or look is out of bounds.
     """
     promise = Promise(limit_ms, percentile, confidence)
     level = promise.level(look)
+    _refuse_impossible(summary)
     point = summary.percentiles_ms.get(percentile)
     quantile = None if point is None else Estimate(point)
     mean = None if summary.mean_ms is None else Estimate(summary.mean_ms)
@@ -123,6 +125,20 @@ def assess_summary(
         mean=mean,
         log_mean_se=log_mean_se,
     )
+
+
+def _refuse_impossible(summary: Summary) -> None:
+    figures = (
+        *summary.percentiles_ms.values(),
+        summary.mean_ms,
+        summary.std_ms,
+        summary.min_ms,
+        summary.max_ms,
+    )
+    if not all(0 <= figure <= LONGEST_MS for figure in figures if figure is not None):
+        raise InputError(f"every latency of a summary must be a number of ms between 0 and {LONGEST_MS:g}")
+    if not all(0 <= number <= MOST_REQUESTS for number in (summary.count or 0, summary.error_count)):
+        raise InputError(f"a summary counts its requests from 0 to {MOST_REQUESTS}")
 
 
 def _quantile(summary: Summary, point: float, share: float, level: float) -> Estimate:

@@ -21,6 +21,10 @@ UNITS: Final = MappingProxyType({"ns": 1e6, "us": 1e3, "ms": 1.0, "s": 1e-3})
 LONGEST_MS: Final = 1e12
 """No latency is longer (31 years); it keeps sums of squares finite."""
 
+SMALLEST: Final = 1e-12
+LARGEST: Final = 1e15
+"""No figure that must be above 0 is smaller, and none is larger: products and quotients of figures stay finite."""
+
 RAW: Final = MappingProxyType(
     {
         "latency_ms": "latency of the request; empty for a failed one",
@@ -90,8 +94,10 @@ class Column:
             raise ValueError(f"{printable(cell)} is below {self.at_least:g}")
         if self.kind == "latency" and number > LONGEST_MS:
             raise ValueError(f"{printable(cell)} is no latency: it is over 30 years")
-        if number == float("inf"):
+        if self.kind in ("number", "latency") and number > LARGEST:
             raise ValueError(f"{printable(cell)} is too large")
+        if self.above == 0 and number < SMALLEST:
+            raise ValueError(f"{printable(cell)} is too small")
         return number
 
 
