@@ -20,7 +20,7 @@ from advisor.advice import Advice
 from advisor.reports import EXPORTERS, SUFFIXES, Presentation
 from advisor.reports import sentences as say
 from advisor.reports.markdown import escaped
-from advisor.reports.presentation import milliseconds, money, number, percent, records, share
+from advisor.reports.presentation import latency_bound, milliseconds, money, number, percent, records, share
 from advisor.reports.rows import losses, percentile_cell
 from advisor.reports.schema import NAMES, json_schema
 from advisor.tables import Ranked, Rejected
@@ -152,6 +152,18 @@ def test_a_bound_is_marked_and_an_unknown_percentile_is_said() -> None:
         latency_percentile_ms=10.1, latency_percentile_low_ms=9.7, latency_percentile_high_ms=10.8
     ) == ("10.1", "9.70-10.8")
     assert cell() == ("unknown",)
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "least", "shown"),
+    [(10.12, None, False, "10.2"), (10.12, None, True, "10.1"), (10.1, None, False, "10.1"), (10.1, None, True, "10.1"),
+     (10.12, 10.15, False, "10.12"), (10.12, 10.05, False, "10.2"), (10.18, 10.15, True, "10.18"), (1234.5, None, False, "1,235"),
+     (0.61234, None, False, "0.613"), (15.0, 15.0, False, "15.0")],
+)  # fmt: skip
+def test_a_bound_is_rounded_so_that_it_stays_true(
+    value: float, limit: float | None, least: bool, shown: str
+) -> None:
+    assert latency_bound(value, limit, least) == shown
 
 
 @pytest.mark.parametrize(

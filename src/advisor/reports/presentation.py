@@ -60,6 +60,17 @@ def milliseconds(value: float, limit: float | None = None) -> str:
     return shown
 
 
+def latency_bound(value: float, limit: float | None, least: bool) -> str:
+    """Write a bound of a latency, rounded so that it stays true, on its own side of `limit` when read."""
+    decimals_shown = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    for places in range(decimals_shown, decimals_shown + 7):
+        scaled = value * 10**places
+        rounded = (math.floor(scaled + 1e-6) if least else math.ceil(scaled - 1e-6)) / 10**places
+        if limit is None or math.isclose(value, limit, rel_tol=1e-9) or (rounded > limit) == (value > limit):
+            break
+    return f"{rounded:,.{places}f}"
+
+
 def plain(value: float) -> str:
     """Write what a person asked for as they wrote it: 15.0 -> 15, 10.5 -> 10.5."""
     return f"{value:,.10g}" if abs(value) < 1e9 else f"{value:g}"

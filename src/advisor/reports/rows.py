@@ -14,6 +14,7 @@ from advisor.reports.presentation import (
     Row,
     hourly,
     known,
+    latency_bound,
     milliseconds,
     money,
     number,
@@ -92,11 +93,11 @@ def percentile_cell(row: Row, limit: float | None) -> Cell:
         )
     if known(high):
         return (
-            f"<= {milliseconds(high, limit)}",
-            *((f">= {milliseconds(low, limit)}",) if known(low) else ()),
+            f"<= {latency_bound(high, limit, least=False)}",
+            *((f">= {latency_bound(low, limit, least=True)}",) if known(low) else ()),
         )
     if known(low):
-        return (f">= {milliseconds(low, limit)}",)
+        return (f">= {latency_bound(low, limit, least=True)}",)
     return ("unknown",)
 
 
