@@ -1,14 +1,21 @@
 """Figures that no measurement has are refused in one line; odd ones that are right get a sane answer."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from advisor.advise import advise
 from advisor.cli import main
+from advisor.cli.output import write
 from advisor.errors import InputError, QuestionError
 from advisor.evidence import Summary, assess, assess_histogram, assess_summary, share_bracket
+from advisor.reports import EXPORTERS, Presentation
+from tests import builders
 
 
 @pytest.mark.parametrize("latency_ms", [1e308, 1.001e12, 5e-324, 0.999e-12])
@@ -28,7 +35,7 @@ def test_the_longest_and_the_shortest_latency_are_judged_like_any_other(latency_
 
 @pytest.mark.parametrize("samples", [["x"], [None, [1]], [[1], [1, 2]], [1 + 2j]])
 def test_samples_that_are_no_numbers_are_refused(samples: list[object]) -> None:
-    with pytest.raises(InputError, match="latencies must be a list of numbers|every latency"):
+    with pytest.raises(InputError, match=r"latencies must be a list of numbers|every latency"):
         assess(samples, 10)  # type: ignore[arg-type]
 
 
@@ -137,3 +144,71 @@ def test_a_question_out_of_bounds_is_one_line_of_error(
     out, err = capsys.readouterr()
     assert (stopped.value.code, out, err.count("\n")) == (2, "", 1)
     assert flags[0][2:].replace("-", "_") in err
+
+
+PRICES = ({"instance_type": "c5.large", "price_usd_per_hour": 0.085},)
+BEFORE_THE_FIRST = {"instance_type": "c5.xlarge", "samples": []}
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+def test_a_run_that_ended_before_its_first_request_does_not_hide_the_others(form: str) -> None:
+    measured = builders.benchmarks(BEFORE_THE_FIRST, {"samples": [9.0] * 100})
+    advice = advise(builders.catalogue(PRICES), measured, builders.ask(model="net", latency_limit_ms=10))
+    assert advice.recommended is not None
+    assert advice.recommended.option == "c5.large"
+    assert EXPORTERS[form](advice, Presentation())
+
+
+@pytest.mark.parametrize(
+    "run", [BEFORE_THE_FIRST, {"sample_count": 0}, {"sample_count": 0, "error_count": 0}]
+)
+def test_a_model_without_a_single_request_is_an_error_that_names_it(run: dict[str, object]) -> None:
+    with pytest.raises(QuestionError, match="no request of net"):
+        advise(builders.catalogue(PRICES), builders.benchmarks(run), builders.ask(model="net"))
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+def test_a_run_whose_every_request_failed_is_reported_and_not_recommended(form: str) -> None:
+    measured = builders.benchmarks({"samples": [], "error_count": 50})
+    advice = advise(builders.catalogue(PRICES), measured, builders.ask(model="net", latency_limit_ms=10))
+    assert advice.recommended is None
+    assert EXPORTERS[form](advice, Presentation())
+
+
+def test_a_pipe_that_is_named_as_output_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(b"a,b\n", pipe)
+        assert os.read(reader, 100) == b"a,b\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe.csv"]
+
+
+def test_a_full_device_as_output_is_one_line_of_error_and_stays_a_device(tmp_path: Path) -> None:
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no device that is always full")
+    link = tmp_path / "full.csv"  # a link: a fault of `write` cannot replace the device itself
+    link.symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"cannot write .*full\.csv: No space left on device"):
+        write(b"a,b\n", link)
+    assert link.is_symlink()
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_link_that_is_named_as_output_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
+    file, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    file.write_bytes(b"old")
+    link.symlink_to(file)
+    write(b"new", link)
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
+
+
+def test_a_closed_stdout_is_one_line_of_error() -> None:
+    command = f'"{sys.executable}" -m advisor recommend >&-'
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "advisor: stdout is closed: name a file with --output\n")

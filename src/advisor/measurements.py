@@ -115,8 +115,11 @@ def ask(benchmarks: Benchmarks, workload: Workload) -> Asked:
     Model, sequence length and input shape must equal the question's. What the question leaves open is filled in
     where the files hold one value only.
 
+    A run that was interrupted before its first request says nothing and is left out.
+
     Raises:
-        QuestionError: the files do not hold the model, length or shape, or hold several and none is asked.
+        QuestionError: the files do not hold the model, length or shape, or hold several and none is asked; or there is
+            not one request of the model.
     """
     rows: pd.DataFrame = benchmarks.rows
     origin = listing(benchmarks.origin) or "the benchmarks"
@@ -135,7 +138,7 @@ def ask(benchmarks: Benchmarks, workload: Workload) -> Asked:
         raise QuestionError(
             f"no benchmark of {model} in {origin}{closest(model, held)}; there are: {listing(held, 12)}"
         )
-    rows = rows[rows["model"] == model]
+    rows = _with_requests(benchmarks, rows[rows["model"] == model], origin)
 
     rows, length = _pin(rows, "sequence_length", workload.sequence_length, model, filled)
     rows, shape = _pin(rows, "input_shape", workload.input_shape, model, filled)
@@ -144,6 +147,18 @@ def ask(benchmarks: Benchmarks, workload: Workload) -> Asked:
     )
     measurements, older = _merge(benchmarks, rows)
     return Asked(question, measurements, tuple(filled), older)
+
+
+def _with_requests(benchmarks: Benchmarks, rows: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """Keep the runs in which there was a request, successful or failed, or whose requests were not counted."""
+    none = (rows["sample_count"].eq(0) & rows["error_count"].fillna(0).eq(0)).fillna(False).to_numpy(bool)
+    samples = [benchmarks.samples.get(label) for label in rows.index]
+    none |= [run is not None and run.latency_ms.size == 0 and run.error_count == 0 for run in samples]
+    if none.all():
+        raise QuestionError(
+            f"{origin} hold no request of {rows['model'].iloc[0]}, neither successful nor failed: measure it again"
+        )
+    return rows[~none] if none.any() else rows
 
 
 def _pin(

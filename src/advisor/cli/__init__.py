@@ -50,7 +50,8 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             code = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed by `>&-`
+                sys.stdout.flush()
         except BrokenPipeError:
             raise _ReaderGoneError from None
         return code

@@ -126,7 +126,7 @@ def recommend(
     Exit code: 0 found, 1 nothing qualifies, 2 wrong use or wrong input.
     """
     format_name = format_name or (SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
-    on_screen = output is None and sys.stdout.isatty()
+    on_screen = output is None and sys.stdout is not None and sys.stdout.isatty()
     if on_screen and format_name in _BINARY:
         raise QuestionError(f"{format_name} is not for a terminal: name a file with --output")
     fields = _asked(flags, workload_file)
