@@ -4,7 +4,8 @@ Every formula is written with the value that it has today, so that a viewer that
 """
 
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -163,11 +164,13 @@ def _sources(sheet: Worksheet, style: Styles, advice: Advice) -> None:
     _headings(sheet, 0, ("role", "source", "what it is", "as of", "rows (count)"), style)
     rows: list[tuple[Value, ...]] = [("read", "", origin, "", None) for origin in advice.origin]
     rows += [(s.role, s.source, s.description, s.as_of, s.row_count) for s in advice.sources]
+    widths = (10, 46, 90, 12, 14)
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, width)
     for line, row in enumerate(rows, 1):
+        _room(sheet, line, zip(row, widths, strict=True))
         for place, value in enumerate(row):
             _write(sheet, line, place, value, style.wrapped)
-    for place, width in enumerate((10, 26, 90, 12, 10)):
-        sheet.set_column(place, place, width)
     sheet.freeze_panes(1, 0)
 
 
@@ -190,10 +193,19 @@ def _notes(sheet: Worksheet, style: Styles, advice: Advice) -> None:
         texts.append(
             f"Rejected holds the first {REJECTED_MOST:,} of {len(advice.rejected):,}; the CSV report has all."
         )
-    sheet.set_column(0, 0, 130)
+    width = 130
+    sheet.set_column(0, 0, width)
     _headings(sheet, 0, ("note",), style)
     for line, text in enumerate(texts, 1):
+        _room(sheet, line, [(text, width)])
         sheet.write_string(line, 0, printable(text), style.wrapped)
+
+
+def _room(sheet: Worksheet, line: int, cells: Iterable[tuple[Value, int]]) -> None:
+    """Make a row as high as its wrapped text: a viewer that does not do so itself lets the lines overlap."""
+    lines = max(math.ceil(len(str(value)) / (0.85 * width)) for value, width in cells)
+    if lines > 1:
+        sheet.set_row(line, 15 * lines)
 
 
 def _headings(sheet: Worksheet, line: int, headings: Sequence[str], style: Styles) -> None:
