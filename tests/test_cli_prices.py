@@ -118,7 +118,7 @@ def test_an_own_price_is_shown_as_such_and_its_file_is_named(
         "own",
         "price",
     ]
-    assert err == "1 prices, sources deal; rates.csv (1 own row), packaged prices\n"
+    assert err == "1 price, sources deal; rates.csv (1 own row), packaged prices\n"
 
 
 def test_an_amount_in_another_currency_is_shown_and_compared_only_with_a_rate(

@@ -8,6 +8,7 @@ import click
 
 from advisor.cli import LazyGroup, options
 from advisor.cli.listing import as_csv, as_json, as_table
+from advisor.wording import plural
 
 COMMANDS: Final = {
     "show": ("advisor.cli.prices:show", "Show the prices of some types by region and purchase option."),
@@ -73,7 +74,7 @@ def show(
     for name, on in closed.items():
         click.echo(f"{name}: no longer sold (by the list of {on})", err=True)
     sources = f", sources {', '.join(sorted(set(found['source'])))}" if len(found) else ""
-    click.echo(f"{len(found)} prices{sources}; {', '.join(catalogue.origin)}", err=True)
+    click.echo(f"{plural(len(found), 'price')}{sources}; {', '.join(catalogue.origin)}", err=True)
     return 0 if len(found) else 1
 
 
