@@ -48,7 +48,7 @@ class Measured:
 class Trial:
     """Loads the model, measures the runs of one configuration and closes its section."""
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         settings: Settings,
         point: Point,

@@ -10,7 +10,7 @@ from advisor.evidence.promise import MOST_REQUESTS, Promise
 from advisor.evidence.types import Assessment, Estimate
 
 
-def assess_histogram(  # noqa: PLR0917
+def assess_histogram(
     upper_edges_ms: npt.ArrayLike,
     counts: npt.ArrayLike,
     limit_ms: float | None,

@@ -18,7 +18,7 @@ from advisor.evidence.warmup import drifts, warmup_counts
 _BATCH_ELEMENTS: Final = 1 << 21
 
 
-def assess(  # noqa: PLR0917
+def assess(
     samples_ms: npt.ArrayLike,
     limit_ms: float | None,
     percentile: float = 90,
