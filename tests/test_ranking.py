@@ -195,9 +195,3 @@ def test_the_best_set_is_the_smallest_with_95_percent() -> None:
     assert ranking.best_set(np.array([0.95, 0.05])).tolist() == [True, False]
     assert ranking.best_set(np.array([0.0, 0.0])).tolist() == [False, False]
     assert ranking.best_set(np.array([0.3, 0.02])).tolist() == [True, True]  # 95 % of what there is
-
-
-def test_the_pareto_front_is_what_nothing_beats_in_both() -> None:
-    cost = np.array([1.0, 2.0, 2.0, 3.0, np.nan, 1.0])
-    latency = np.array([9.0, 5.0, 6.0, 5.0, 1.0, np.nan])
-    assert ranking.pareto(cost, latency).tolist() == [True, True, False, False, False, False]

@@ -84,11 +84,15 @@ class Place:
     cost_usd_per_100k: float
 
 
+Role = Literal["prices", "hardware", "latency"]
+"""What a source is used for."""
+
+
 @dataclass(frozen=True)
 class SourceUsed:
     """A source that a shown figure rests on."""
 
-    role: Literal["prices", "hardware", "latency"]
+    role: Role
     source: str
     description: str
     as_of: str

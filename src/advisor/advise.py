@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from advisor import notes
-from advisor.advice import Advice, Choice, Place, SourceUsed, Switch
+from advisor.advice import Advice, Choice, Place, Role, SourceUsed, Switch
 from advisor.arrays import IntArray
 from advisor.candidates import accelerator_book, join, price_book
 from advisor.constraints import check_names, hardware_facts
@@ -206,7 +206,7 @@ def _unmeasured(catalogue: Catalogue, question: Workload, measured: set[str]) ->
 def _sources(contest: Contest, catalogue: Catalogue) -> tuple[SourceUsed, ...]:
     """What the shown figures rest on, by role and source id."""
     described = {row["source"]: row for row in catalogue.sources.to_dict("records")}
-    found = []
+    found: list[tuple[Role, str, str]] = []
     used = contest.candidates
     for book, rows in ((used.book, used.host_row), (used.accelerator_book, used.accelerator_row)):
         kept = book.rows.iloc[np.unique(rows[rows >= 0])]
@@ -220,13 +220,13 @@ def _sources(contest: Contest, catalogue: Catalogue) -> tuple[SourceUsed, ...]:
         for option in contest.options
         for source in option.measurement.context["source"].split("; ")
     ]
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[Role, str], list[str]] = {}
     for role, source, as_of in found:
         if source:
             groups.setdefault((role, source), []).append(as_of)
     return tuple(
         SourceUsed(
-            role,  # type: ignore[arg-type]
+            role,
             source,
             str(described[source]["description"]) if source in described and role != "latency" else source,
             max(dates),

@@ -11,11 +11,9 @@ from scipy.special import stdtrit
 
 from advisor.arrays import FloatArray
 from advisor.evidence import Assessment, Summary, assess_many, assess_summary, quantile_bracket, share_bracket
+from advisor.evidence.intervals import EQUAL
 from advisor.measurements import Measurement
 from advisor.workload import Workload
-
-EQUAL: Final = 1e-9
-"""Latencies within this relative distance count as equal, so that 0.0082 s meets 8.2 ms."""
 
 _WORST: Final = ("fail", "undecided", "pass")
 
@@ -98,7 +96,7 @@ def share_within(measurement: Measurement, limit_ms: float) -> tuple[float, floa
     """Return bounds of the share of all requests, failures included, at or under the limit; of the worst part."""
     shares = []
     if measurement.series is not None:
-        within = bisect_right(measurement.sorted_ms, limit_ms * (1 + EQUAL))
+        within = bisect_right(measurement.sorted_ms, limit_ms * EQUAL)
         share = within / max(1, measurement.sorted_ms.size + measurement.series.error_count)
         shares.append((share, share))
     shares += [_summary_share(summary, limit_ms) for summary in measurement.summaries]
@@ -127,7 +125,7 @@ def _failed(summary: Summary) -> tuple[float, float]:
 
 def _summary_meets(summary: Summary, limit_ms: float, percentile: float) -> str:
     reported = summary.percentiles_ms.get(percentile)
-    if reported is not None and reported > limit_ms * (1 + EQUAL):
+    if reported is not None and reported > limit_ms * EQUAL:
         return "misses"
     if reported is not None and summary.error_count == 0:
         return "meets"
@@ -153,7 +151,7 @@ def _summary_keeps_from(summary: Summary, percentile: float) -> float:
         if share < 1:
             figures |= {
                 summary.mean_ms,
-                summary.mean_ms + summary.std_ms * sqrt(share / (1 - share)) * (1 + EQUAL),
+                summary.mean_ms + summary.std_ms * sqrt(share / (1 - share)) * EQUAL,
             }
     return _least(meets, sorted(figures))
 
@@ -163,10 +161,10 @@ def _least(meets: Callable[[float], bool], figures: Sequence[float]) -> float:
     below = 0.0
     for figure in figures:
         if meets(figure):
-            if not meets(figure * (1 - 4 * EQUAL)):
+            if not meets(figure / EQUAL**4):
                 return figure
             above = figure
-            while above - below > EQUAL * above:
+            while above > below * EQUAL:
                 middle = (above + below) / 2
                 below, above = (below, middle) if meets(middle) else (middle, above)
             return above
@@ -216,12 +214,12 @@ def _combine(measurement: Measurement, parts: Sequence[Assessment], workload: Wo
 
 
 def _measured(measurement: Measurement, edge: float, limit: float, percentile: float) -> str:
-    if edge <= limit * (1 + EQUAL):
+    if edge <= limit * EQUAL:
         return "meets"
     found = [_summary_meets(summary, limit, percentile) for summary in measurement.summaries]
     if measurement.series is not None:
         sample = _sample_keeps_from(measurement.sorted_ms, measurement.series.error_count, percentile)
-        found.append("meets" if sample <= limit * (1 + EQUAL) else "misses")
+        found.append("meets" if sample <= limit * EQUAL else "misses")
     return "misses" if "misses" in found else "unknown"
 
 

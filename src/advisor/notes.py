@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from advisor.advice import Choice, Note
-from advisor.candidates import age_days
+from advisor.candidates import SPOT_MAX_AGE, age_days
 from advisor.constraints import PASSED
 from advisor.contest import Chances, Contest, Option
 from advisor.measurements import Asked
 from advisor.prices.catalogue import OWN_NOTE
-from advisor.tables import Catalogue
+from advisor.tables import HOURS_PER_MONTH, Catalogue
 from advisor.wording import (
     chance,
     figure,
@@ -243,7 +243,7 @@ def _about_prices(answer: Answer) -> Iterator[Note]:
     if spot.any():
         yield Note(
             "stale_spot",
-            f"{plural(int(spot.sum()), 'spot price')} older than 7 days shown and not ranked: --stale-spot ranks them",
+            f"{plural(int(spot.sum()), 'spot price')} older than {SPOT_MAX_AGE.days} days shown and not ranked: --stale-spot ranks them",
         )
     bought = answer.ranked["purchase_option"]
     if (bought == "spot").any():
@@ -379,5 +379,5 @@ def _about_cost(answer: Answer) -> Iterator[Note]:
     if (contest.step == PASSED).any():
         yield Note(
             "busy_time",
-            "costs are of busy time, as if the instance never idles; a month (730 h) is paid either way",
+            f"costs are of busy time, as if the instance never idles; a month ({HOURS_PER_MONTH:.0f} h) is paid either way",
         )

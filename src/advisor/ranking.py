@@ -201,14 +201,3 @@ def stretches(keeps_from_ms: FloatArray, first: Callable[[IntArray], int]) -> li
         if not found or found[-1][1] != winner:
             found.append((float(edge), winner))
     return found
-
-
-def pareto(cost: FloatArray, latency_ms: FloatArray) -> BoolArray:
-    """Return the options that no other beats in both cost and latency (or equals in one and beats in the other)."""
-    front = np.zeros(cost.size, bool)
-    known = np.flatnonzero(~np.isnan(cost) & ~np.isnan(latency_ms))
-    lowest = np.inf
-    for place in known[np.lexsort((latency_ms[known], cost[known]))]:
-        if latency_ms[place] < lowest:
-            front[place], lowest = True, latency_ms[place]
-    return front

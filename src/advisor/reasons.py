@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from advisor.arrays import IntArray
+from advisor.candidates import SPOT_MAX_AGE
 from advisor.constraints import STEPS, Failure
 from advisor.contest import Contest
 from advisor.tables import Catalogue
@@ -134,7 +135,7 @@ class Reasons:
         if at.book.stale[host_row] and not np.isnan(at.usd_per_hour[place]):
             return (
                 f"the spot price of {row['as_of'] or 'an unknown day'} ({money(at.usd_per_hour[place])}/h) is older than "
-                f"7 days on {workload.today}: --stale-spot ranks it"
+                f"{SPOT_MAX_AGE.days} days on {workload.today}: --stale-spot ranks it"
             )
         if np.isnan(at.host_usd_per_hour[place]):
             return _without_usd(configuration["instance_type"], row)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pandera.typing.pandas import DataFrame
 
+from advisor.arrays import BoolArray
 from advisor.errors import InputError
 from advisor.formats import cells, columns
 from advisor.tables import BENCHMARK_KEY, BenchmarkRows, Benchmarks, Samples, percentile_columns
@@ -157,7 +157,7 @@ def _noted(frame: pd.DataFrame) -> "pd.Series[str]":
     notes = frame["note"].to_list()
     mean = frame["latency_mean_ms"].to_numpy()
 
-    def add(odd: npt.NDArray[np.bool_], clause: Any) -> None:
+    def add(odd: BoolArray, clause: Any) -> None:
         for at in np.flatnonzero(odd):
             text = clause(int(at)) if callable(clause) else clause
             if text not in notes[at]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from advisor.arrays import FloatArray
+from advisor.arrays import BoolArray, FloatArray, IntArray
 from advisor.formats import cells, columns
 from advisor.formats.cells import Cell
 from advisor.formats.rows import Rows, settle
@@ -78,7 +78,7 @@ class Requests:
 
     coded: Mapping[str, Coded]
     latency_ms: FloatArray
-    failed: npt.NDArray[np.bool_] | None
+    failed: BoolArray | None
     varying: Mapping[str, FloatArray]
     started: Indexed | None = None
     numbers: Sequence[int] | None = None
@@ -220,9 +220,7 @@ def _vary(run: _Run, name: str, column: FloatArray) -> None:
         run.highest[name] = max(run.highest.get(name, -np.inf), float(given.max()))
 
 
-def _groups(
-    coded: Mapping[str, Coded], length: int
-) -> Iterator[tuple[npt.NDArray[np.int64] | None, dict[str, Any]]]:
+def _groups(coded: Mapping[str, Coded], length: int) -> Iterator[tuple[IntArray | None, dict[str, Any]]]:
     """Yield the positions (None: all of them) and the values of each combination, by first appearance."""
     several = {name: column for name, column in coded.items() if len(column.values) > 1}
     fixed = {name: column.values[0] for name, column in coded.items() if len(column.values) == 1}

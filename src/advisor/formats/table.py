@@ -6,10 +6,9 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from advisor.arrays import FloatArray
+from advisor.arrays import BoolArray, FloatArray
 from advisor.errors import InputError
 from advisor.formats import cells, columns
 from advisor.formats.cells import Cell, Numbers
@@ -162,7 +161,7 @@ def _check_figures(table: Table, found: Mapping[str, list[Any]], numbers: Sequen
     """Refuse a row whose latencies cannot all be figures of one sample."""
     length = len(numbers)
 
-    def first(bad: npt.NDArray[np.bool_], what: str) -> None:
+    def first(bad: BoolArray, what: str) -> None:
         if bad.any():
             raise table.error(numbers[int(np.argmax(bad))], what)
 
@@ -239,9 +238,7 @@ def add_block(runs: Runs, table: Table, block: Block, known_types: Collection[st
         raise table.error(block.numbers[error.position], str(error)) from None
 
 
-def _latencies(
-    table: Table, column: Column, block: Block, at: int, failed: npt.NDArray[np.bool_] | None
-) -> FloatArray:
+def _latencies(table: Table, column: Column, block: Block, at: int, failed: BoolArray | None) -> FloatArray:
     name, out = block.names[at], np.full(len(block.numbers), np.nan)
     for position, cell in enumerate(block.cells[at]):
         if failed is not None and failed[position]:

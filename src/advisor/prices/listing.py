@@ -79,12 +79,7 @@ def prices(
         QuestionError: a type, region or purchase option that the catalogue does not hold.
     """
     table = catalogue.prices
-    known = {
-        *table["instance_type"],
-        *catalogue.instances["instance_type"],
-        *catalogue.accelerators["accelerator_type"],
-    }
-    _refuse_unknown("instance type", types, known)
+    _refuse_unknown("instance type", types, catalogue.types)
     _refuse_unknown("region", regions, {*table["region"], *catalogue.locations["region"]})
     _refuse_unknown("purchase option", purchase_options, set(table["purchase_option"]))
     keep = table["instance_type"].isin(list(types))

@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from advisor.advice import Advice
+from advisor.arrays import BoolArray, FloatArray
 from advisor.reports.charts.points import left_out, points
 from advisor.reports.charts.style import Figure, dressed, ground, kind_colour, kind_shape, log_ticks
 from advisor.reports.presentation import percentile_name, plain
@@ -17,9 +17,7 @@ _LABELLED: Final = 8
 _HEIGHT: Final = 430
 
 
-def pareto_front(
-    latency_ms: npt.NDArray[np.float64], cost_usd: npt.NDArray[np.float64]
-) -> npt.NDArray[np.bool_]:
+def pareto_front(latency_ms: FloatArray, cost_usd: FloatArray) -> BoolArray:
     """Mark the points that no other point beats: none is at most as slow and at most as dear, and better in one.
 
     Args:
