@@ -212,3 +212,20 @@ def test_a_closed_stdout_is_one_line_of_error() -> None:
     command = f'"{sys.executable}" -m advisor recommend >&-'
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "advisor: stdout is closed: name a file with --output\n")
+
+
+@pytest.mark.parametrize(
+    ("price", "code"), [("1e308", 2), ("1.001e12", 2), ("1e-320", 2), ("1e12", 0), ("1e-9", 0)]
+)
+def test_a_price_is_ranked_or_refused_by_its_size_without_an_overflow(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], price: str, code: int
+) -> None:
+    file = tmp_path / "prices.csv"
+    file.write_text(
+        "instance_type,region,purchase_option,price_usd_per_hour,currency,as_of,source\n"
+        f"inf1.2xlarge,us-west-2,on_demand,{price},USD,2026-11-01,me\n"
+    )
+    with pytest.raises(SystemExit) as stopped:
+        main(["recommend", "--prices", str(file), "--format", "json"])
+    assert stopped.value.code == code
+    assert (b"for a price" in capfdbinary.readouterr().err) == (code == 2)

@@ -133,6 +133,8 @@ class _Cells:
             raise self.error(
                 column, f"{text} is not a number above 0" if not zero else f"{text} is not 0 or above"
             )
+        if value and not 1e-9 <= value <= 1e12:  # costs and their ratios stay finite
+            raise self.error(column, f"{text} is too {'large' if value > 1 else 'small'} for a price")
         return value
 
     def _reading(self, column: str, text: str) -> float:
