@@ -301,7 +301,9 @@ class Ledger:
                 figures["verdict"] = found.verdict
             if found.drift is not None:
                 figures["drift_fraction"] = round(found.drift.change_fraction, 4)
-                notes.append(f"latency drifted by {100 * found.drift.change_fraction:+.0f} % while it was measured")
+                notes.append(
+                    f"latency drifted by {100 * found.drift.change_fraction:+.0f} % while it was measured"
+                )
         if self.settings.open_loop:
             figures |= self._schedule(notes)
         return {key: value for key, value in figures.items() if value is not None} | {"notes": notes}

@@ -87,7 +87,10 @@ def _with_own(base: Catalogue, path: Path) -> Catalogue:
     )
     described = {*given.instances["instance_type"], *given.accelerators["accelerator_type"]}
     return overlay(
-        base, given.prices, origin=f"{path.name}/ ({plural(len(given.prices), 'own row')})", described=described
+        base,
+        given.prices,
+        origin=f"{path.name}/ ({plural(len(given.prices), 'own row')})",
+        described=described,
     )
 
 
