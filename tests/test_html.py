@@ -164,3 +164,12 @@ def test_a_page_prints_without_cutting_rows_and_charts_in_two() -> None:
 def test_costs_are_shown_per_the_asked_number_of_inferences() -> None:
     content = EXPORTERS["html"](answers.default(), Presentation(per="1M"))
     assert "$2.26" in Page(content).text
+
+
+def test_an_interval_that_a_warm_up_puts_beside_the_figure_is_called_steady() -> None:
+    advice = answers.default()
+    assert advice.recommended is not None
+    for low, high, said in ((0.21, 0.23, "interval $0.210-$0.230"), (0.21, 0.22, "steady $0.210-$0.220")):
+        cost = replace(advice.recommended.cost_usd_per_100k, low=low, high=high)
+        seen = page(replace(advice, recommended=replace(advice.recommended, cost_usd_per_100k=cost)))
+        assert said in seen.text

@@ -72,8 +72,10 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
         (
             f"Cost {per}",
             f"${money(best.cost_usd_per_100k.point * factor)}",
-            _steady(best.cost_usd_per_100k)
-            + _interval(interval[0] if interval else "", money(best.cost_usd_per_100k.point * factor)),
+            _steady(
+                best.cost_usd_per_100k,
+                _interval(interval[0] if interval else "", money(best.cost_usd_per_100k.point * factor)),
+            ),
         ),
         (
             f"{name} latency",
@@ -88,11 +90,11 @@ def key_figures(advice: Advice, presentation: Presentation) -> list[tuple[str, s
     ]
 
 
-def _steady(estimate: Estimate) -> str:
+def _steady(estimate: Estimate, said: str) -> str:
     """Say that an interval is of the steady state where a warm-up in the figure puts it outside."""
     low, high = estimate.low, estimate.high
     outside = (low is not None and estimate.point < low) or (high is not None and estimate.point > high)
-    return "steady state: " if outside else ""
+    return said.replace("interval", "steady") if outside else said
 
 
 def _interval(line: str, point: str) -> str:
