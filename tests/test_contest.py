@@ -302,6 +302,12 @@ def test_what_a_reader_must_know_is_noted() -> None:
     assert [note.code for note in advice.notes][-1] == "busy_time"
 
 
+def test_a_run_that_ended_before_its_first_request_is_left_out_and_said() -> None:
+    begun = GPU | {"latency_mean_ms": np.nan, "latency_p90_ms": np.nan, "samples": []}
+    assert texts(answer(CPU, begun), "empty_runs") == ["1 run left out: ended before the first request"]
+    assert texts(answer(CPU, GPU), "empty_runs") == []
+
+
 @pytest.mark.parametrize(("as_of", "text"), [
     ("2026-08-31", []),
     ("2026-08-30", ["prices of 2026-08-30 are 91 days old: advisor prices refresh"]),

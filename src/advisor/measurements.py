@@ -94,12 +94,14 @@ class Asked:
         measurements: one a configuration, sorted by its key.
         filled: what was left open and is now used, in words ("sequence length 512"), for a note.
         older_software_count: measurements left out because a newer software version of the configuration counts.
+        empty_run_count: runs left out because they ended before their first request.
     """
 
     workload: Workload
     measurements: tuple[Measurement, ...]
     filled: tuple[str, ...]
     older_software_count: int
+    empty_run_count: int = 0
 
 
 def version_key(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -138,7 +140,10 @@ def ask(benchmarks: Benchmarks, workload: Workload) -> Asked:
         raise QuestionError(
             f"no benchmark of {model} in {origin}{closest(model, held)}; there are: {listing(held, 12)}"
         )
-    rows = _with_requests(benchmarks, rows[rows["model"] == model], origin)
+    rows = rows[rows["model"] == model]
+    all_runs = len(rows)
+    rows = _with_requests(benchmarks, rows, origin)
+    empty = all_runs - len(rows)
 
     rows, length = _pin(rows, "sequence_length", workload.sequence_length, model, filled)
     rows, shape = _pin(rows, "input_shape", workload.input_shape, model, filled)
@@ -146,7 +151,7 @@ def ask(benchmarks: Benchmarks, workload: Workload) -> Asked:
         update={"model": model, "sequence_length": length, "input_shape": shape or None}
     )
     measurements, older = _merge(benchmarks, rows)
-    return Asked(question, measurements, tuple(filled), older)
+    return Asked(question, measurements, tuple(filled), older, empty)
 
 
 def _with_requests(benchmarks: Benchmarks, rows: pd.DataFrame, origin: str) -> pd.DataFrame:

@@ -160,6 +160,10 @@ def _about_the_question(answer: Answer) -> Iterator[Note]:
             "older_software",
             f"{count} with an older software version left out: the newest of each configuration counts",
         )
+    if asked.empty_run_count:
+        yield Note(
+            "empty_runs", f"{plural(asked.empty_run_count, 'run')} left out: ended before the first request"
+        )
     retired = answer.rejected.loc[
         answer.rejected["reason"].str.contains("no longer sold", regex=False), "option"
     ]
