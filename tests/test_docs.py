@@ -12,21 +12,21 @@ import pytest
 
 from advisor import formats
 from advisor.cli import COMMANDS, main, options
-from scripts import build_docs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("name", ["docs/commands.md", "docs/tables.md", "README.md"])
-def test_a_derived_page_is_what_the_code_says(name: str) -> None:
-    made = {
-        "docs/commands.md": build_docs.commands_page,
-        "docs/tables.md": build_docs.tables_page,
-        "README.md": build_docs.readme,
-    }
-    assert (ROOT / name).read_text(encoding="utf-8") == made[name](), "if meant: python scripts/build_docs.py"
+def test_every_derived_page_is_what_the_code_says() -> None:
+    # In a process of its own: click keeps a command's first help option, and other tests call commands without their group.
+    checked = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "build_docs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}if meant: python scripts/build_docs.py"
 
 
 def test_every_command_is_documented_with_an_example() -> None:
