@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ formats.read(small)
 page = resource.getpagesize()
 idle = int(Path("/proc/self/statm").read_text().split()[1]) * page / 1e6
 found = formats.read(big)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+status = Path("/proc/self/status").read_text()  # not ru_maxrss: that starts at the size of the process that started this one
+peak = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 print(json.dumps({"above_idle_mb": peak - idle, "counts": found.rows["sample_count"].tolist(),
                   "means": found.rows["latency_mean_ms"].tolist()}))
 """
@@ -74,7 +76,7 @@ def measured(script: str, *arguments: object) -> dict[str, Any]:
 @pytest.mark.performance
 def test_ten_million_requests_take_at_most_one_and_a_half_times_pandas(files: tuple[Path, Path]) -> None:
     times = measured(TIMING, *files, ROUNDS)
-    ratio = min(times["ours"]) / min(times["pandas"])
+    ratio = median(times["ours"]) / median(times["pandas"])
     print(f"\nread and summarise {REQUESTS:,} requests: {ratio:.2f} x pandas.read_csv (<= 1.5)")
     assert ratio <= 1.5
 

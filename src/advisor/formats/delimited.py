@@ -25,7 +25,7 @@ _SEPARATORS: Final = (",", ";", "\t")
 _COMMENT: Final = re.compile(r'\s*"?\s*#')
 _VERSION: Final = re.compile(r'\s*"?\s*#\s*advisor_result\s+(\d+)')
 _SEPARATOR_LINE: Final = re.compile(r"sep=([,;\t])\s*")
-_PIECE_BYTES: Final = 2**20
+_PIECE_BYTES: Final = 2**22
 
 
 def recognises(head: bytes, name: str) -> bool:  # noqa: ARG001
@@ -264,7 +264,7 @@ def _pieces(source: Source, skipped_lines: int) -> Iterator[bytes]:
             end = data.rfind(b"\n") + 1
             if end == 0:
                 raise ValueError("no line end")
-            piece, rest = rest + data[:end], data[end:]
+            piece, rest = b"".join((rest, memoryview(data)[:end])), data[end:]
             if b'"' in piece and piece.count(b'"') % 2:
                 raise ValueError("a piece ends inside quotes")
             if not piece.isspace():
