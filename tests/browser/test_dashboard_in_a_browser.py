@@ -168,6 +168,9 @@ def test_moving_the_limit_flips_the_answer_and_the_link_reopens_it(visit: Opener
     assert asked(page) == {"latency_limit_ms": ["20"]}
     again = visit(url=page.url)
     assert headline(again) == headline(page)
+    # The box is painted a moment after the answer: wait for its value, which must then be the link's.
+    again.wait_for_function("document.querySelector('.st-key-latency_limit_ms input').value === '20'")
+    idle(again)
     assert again.locator(".st-key-latency_limit_ms input").input_value() == "20"
 
 
